@@ -4,8 +4,10 @@
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>
 
+#include <chrono>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <tuple>
 
 #include "capture/thread.hpp"
@@ -22,6 +24,17 @@ RngFingerprint fingerprint_of(const State& state, Thread* sender) {
   const Digest known = digest(bytes);
   if (sender != nullptr) sender->send_content(known, bytes);
   return {.seed = state.seed, .state = known, .known = true};
+}
+
+/// While another thread draws, waits as the op itself would, but not for long: a program may call
+/// an op while it holds the lock itself.
+std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr std::chrono::milliseconds kLongest{100};
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (lock.owns_lock()) return lock;
+  const auto deadline = std::chrono::steady_clock::now() + kLongest;
+  while (!lock.try_lock() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return lock;
 }
 
 /// Both query the host's side of the generator. While a graph is captured they are rejected.
@@ -43,7 +56,7 @@ RngFingerprint fingerprint(const at::Generator& generator, Thread* sender) {
   if (generator.device().type() == at::kCUDA) return cuda_fingerprint(generator, sender);
   if (generator.device().type() != at::kCPU) return {};
   auto* engine = at::check_generator<at::CPUGeneratorImpl>(generator);
-  std::unique_lock lock(engine->mutex_, std::try_to_lock);
+  std::unique_lock lock = lock_soon(engine->mutex_);
   if (!lock.owns_lock()) return {};
 
   const at::mt19937_data_pod data = engine->engine().data();

@@ -4,13 +4,10 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "compare/align/course.hpp"
-#include "compare/model/draws.hpp"
-#include "compare/model/hash.hpp"
-#include "compare/model/structure.hpp"
+#include "compare/align/lane_ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -21,32 +18,6 @@ struct Candidate {
   Course structure{Course::Of::structure};
   bool taken = false;
 };
-
-template <class Visit>
-void for_each_op(const Run& run, std::uint32_t rank, std::uint32_t lane, Visit visit) {
-  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
-    const Block block = run.block(rank, lane, index);
-    for (const Event& event : block.events)
-      if (event.kind == EventKind::op) visit(event);
-  }
-}
-
-/// How often a lane did what: an op, which values it read or drew and what it made of them.
-using Done = std::unordered_map<std::uint64_t, std::uint64_t>;
-
-void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done) {
-  for_each_op(run, rank, lane, [&](const Event& op) {
-    const std::uint64_t read = input_key(op);
-    const std::uint64_t made = output_key(op);
-    if ((read != 0 || drew(op)) && made != 0)
-      ++done[KeyHash().add(structure_key(op, Place::ignored)).add(read).add(made).value()];
-  });
-}
-
-[[nodiscard]] std::uint64_t times(const Done& done, std::uint64_t op) {
-  const auto found = done.find(op);
-  return found == done.end() ? 0 : found->second;
-}
 
 [[nodiscard]] std::string_view innermost_call(const Lane& lane) {
   const std::string_view calls = lane.created_by;
@@ -62,7 +33,8 @@ void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done
 
 std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
                                                   const Both<std::uint32_t>& ranks,
-                                                  const Both<std::vector<Lane>>& lanes) {
+                                                  const Both<std::vector<Lane>>& lanes,
+                                                  DrawRace race) {
   const bool side_by_side =
       std::max(count_trainers(lanes.reference), count_trainers(lanes.candidate)) > 1;
   const auto described = [&](Side side) {
@@ -70,7 +42,7 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
     for (const Lane& lane : on(lanes, side)) {
       Candidate& one = all.emplace_back(Candidate{.lane = lane});
       if (!side_by_side || lane.role != LaneRole::trainer) continue;
-      for_each_op(*on(runs, side), on(ranks, side), lane.id, [&](const Event& op) {
+      for_each_op(*on(runs, side), on(ranks, side), lane.id, [&](const Event& op, std::int64_t) {
         one.values.add(op);
         one.structure.add(op);
       });
@@ -126,6 +98,10 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
       take(as_long);
     }
   };
+  if (race == DrawRace::fixed_work)
+    take([&](const Candidate& a, const Candidate& b) {
+      return a.lane.role == LaneRole::trainer && same_number(a, b);
+    });
   take([&](const Candidate& a, const Candidate& b) {
     return same_values(a, b) && same_number(a, b);
   });
@@ -137,36 +113,6 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   for (const Candidate& other : right)
     if (!other.taken) pairs.push_back({std::nullopt, other.lane});
   return pairs;
-}
-
-bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                    const std::vector<Both<std::optional<Lane>>>& pairs,
-                    const Both<std::vector<Lane>>& threads) {
-  std::vector<Both<Done>> done;
-  for (const auto& pair : pairs) {
-    Both<Done> both;
-    bool trains = false;
-    for (const Side side : kSides) {
-      if (!on(pair, side) || on(pair, side)->role != LaneRole::trainer) continue;
-      add_done(*on(runs, side), on(ranks, side), on(pair, side)->id, on(both, side));
-      trains = true;
-    }
-    if (trains) done.push_back(std::move(both));
-  }
-  if (done.empty()) return false;
-  Both<Done>& others = done.emplace_back();
-  for (const Side side : kSides)
-    for (const Lane& lane : on(threads, side))
-      add_done(*on(runs, side), on(ranks, side), lane.id, on(others, side));
-  // By content: pairs of which the reference did it more often, and those of which the candidate
-  // did.
-  std::unordered_map<std::uint64_t, Both<bool>> lone;
-  for (const Both<Done>& pair : done)
-    for (const Side side : kSides)
-      for (const auto& [op, count] : on(pair, side))
-        if (count > times(on(pair, the_other(side)), op)) on(lone[op], side) = true;
-  return std::any_of(lone.begin(), lone.end(),
-                     [](const auto& op) { return op.second.reference && op.second.candidate; });
 }
 
 }  // namespace ulpscope::comparison

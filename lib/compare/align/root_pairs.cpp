@@ -79,7 +79,7 @@ struct Root {
           std::max(threads.reference.size(), threads.candidate.size()) <
       2)
     return lanes;
-  for (const auto& pair : pair_lanes(runs, ranks, paired))
+  for (const auto& pair : pair_lanes(runs, ranks, paired, race_for_draws(runs, ranks)))
     for (const Side side : kSides) on(lanes, side).push_back(on(pair, side));
   for (const Side side : kSides)
     on(lanes, side)

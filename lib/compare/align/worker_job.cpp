@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "compare/model/draws.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 
@@ -16,9 +17,10 @@ namespace {
   KeyHash hash;
   for (std::uint32_t index = op.event; index < op.end(); ++index) {
     const Event& event = op.window->event(index);
-    hash.add(structure_key(event, Place::ignored)).add(output_key(event));
-    if (event.flags & event_flag::seeded && event.rng.before != event.rng.after)
-      hash.add(event.rng.before);
+    const std::uint64_t made = output_key(event);
+    hash.add(structure_key(event, Place::ignored)).add(made);
+    // The numbers say more than the state, which another thread may change before the op draws.
+    if (made == 0 && drew(event)) hash.add(event.rng.before);
   }
   return hash.add(input_key(op.outer())).add(argument_key(op.outer())).value();
 }

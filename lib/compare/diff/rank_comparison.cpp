@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "compare/align/lane_pairs.hpp"
+#include "compare/align/moved_work.hpp"
+#include "compare/align/thread_draws.hpp"
 #include "compare/diff/later_names.hpp"
 #include "compare/diff/model_differences.hpp"
 #include "compare/diff/outcomes.hpp"
@@ -51,21 +53,25 @@ void RankComparison::choose_view() {
 }
 
 void RankComparison::pair_lanes() {
+  const DrawRace race = race_for_draws(state_.runs, state_.ranks);
+  const bool fixed = race == DrawRace::fixed_work;
+  state_.draws_race = race != DrawRace::none;
   Both<std::vector<Lane>> lanes;
   Both<std::vector<Lane>> workers;
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
       const bool shares_work = lane.role == LaneRole::worker || lane.role == LaneRole::thread;
       if (shares_work) ++on(state_.totals.evidence.threads, side);
-      if (!shares_work || (state_.only_layers && lane.role == LaneRole::thread))
+      const bool has_own_work = (state_.only_layers || fixed) && lane.role == LaneRole::thread;
+      if (!shares_work || has_own_work)
         on(lanes, side).push_back(lane);
       else if (!state_.only_layers)
         on(workers, side).push_back(lane);
     }
   }
-  auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
+  auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes, race);
   // Trainers that take their work from a common store are compared by what was done, not by lane.
-  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs, workers);
+  state_.totals.work_moved = !fixed && has_moved_work(state_.runs, state_.ranks, pairs, workers);
   if (state_.totals.work_moved && !state_.only_layers)
     std::erase_if(pairs, [&](const Both<std::optional<Lane>>& pair) {
       if ((pair.reference ? *pair.reference : *pair.candidate).role != LaneRole::trainer)
@@ -264,10 +270,12 @@ void RankComparison::run() {
     state_.book.make_diverging(source);
   if (workers_) {
     workers_->finish();
+    state_.draws_race = state_.draws_race && !workers_->feeds_others();
     if (!state_.only_layers)
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
+  state_.totals.outcomes.raced = state_.totals.outcomes.raced || state_.draws_race;
   if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);
   if (!shares_no_step()) OutcomeJudge(state_).judge();
 }

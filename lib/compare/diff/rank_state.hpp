@@ -66,6 +66,7 @@ struct OutcomeTotals {
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
   /// That end in different states, where threads may have drawn from them.
   std::vector<std::string> shared_generators;
+  bool raced = false;          ///< which threads got which of a generator's numbers differs
   bool touched_alone = false;  ///< ops that one run has alone wrote something
   bool too_many = false;       ///< more than can be followed
 };
@@ -182,6 +183,7 @@ struct RankState {
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;
+  bool draws_race = false;  ///< threads drew from one generator in another order
 };
 
 }  // namespace ulpscope::comparison

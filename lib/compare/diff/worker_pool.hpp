@@ -41,6 +41,8 @@ class WorkerPool {
   /// Takes in the rest and compares the jobs that nothing joined.
   void finish();
 
+  /// Another lane reads what these threads make.
+  [[nodiscard]] bool feeds_others() const noexcept { return feeds_others_; }
   /// Something stayed without a partner.
   [[nodiscard]] bool left_alone() const noexcept { return left_alone_; }
   /// The same in words.
@@ -76,7 +78,7 @@ class WorkerPool {
   SamplesAhead samples_;
   WaitingJobs::OnSettled settled_ = [this](const JobOp& op) { count_aligned(op); };
   Window nothing_;
-  bool feeds_others_ = false;  ///< another lane reads what these threads make
+  bool feeds_others_ = false;
   bool left_alone_ = false;
   std::uint64_t left_over_ = 0;
   std::vector<std::string> unseen_;

@@ -131,6 +131,9 @@ namespace {
         "the generator {} ends in different states, and the program has threads, which may draw "
         "from it at any time",
         listed(outcomes.shared_generators, 3));
+  if (outcomes.raced)
+    return "threads draw from one generator in another order, so which of them got which numbers "
+           "differs";
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",
                        core::counted(outcomes.unknown, "tensor"));

@@ -4,6 +4,7 @@
 
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
@@ -26,16 +27,28 @@ namespace {
   return role == LaneRole::worker || role == LaneRole::thread;
 }
 
+[[nodiscard]] bool is_side_by_side(const OpPair& ops) {
+  const LaneRole role = ops.scene.lanes.reference->role;
+  if (!shares_work(role) && role != LaneRole::trainer) return false;
+  const auto lanes = ops.scene.runs.reference->lanes(ops.scene.ranks.reference);
+  return std::count_if(lanes.begin(), lanes.end(),
+                       [&](const Lane& lane) { return lane.role == role; }) > 1;
+}
+
 /// Several threads draw from the default generator: several of one role, or one beside the program.
 [[nodiscard]] bool shares_generator(const OpPair& ops, const Event& seeded,
                                     const RngTracker::Stream& stream) {
   const LaneRole role = ops.scene.lanes.reference->role;
   if (seeded.flags & event_flag::explicit_generator) return false;
-  if (!shares_work(role)) return stream.drawn_by_threads;
-  if (stream.drawn_beside_threads) return true;
-  const auto lanes = ops.scene.runs.reference->lanes(ops.scene.ranks.reference);
-  return std::count_if(lanes.begin(), lanes.end(),
-                       [&](const Lane& lane) { return lane.role == role; }) > 1;
+  if (shares_work(role)) return stream.drawn_beside_threads || is_side_by_side(ops);
+  return stream.drawn_by_threads || (ops.state.draws_race && is_side_by_side(ops));
+}
+
+/// Whether both drew the same numbers, where their results say so.
+[[nodiscard]] std::optional<bool> drew_equal_numbers(const Event& a, const Event& b) {
+  if (!drew(a) || !drew(b) || input_key(a) != input_key(b) || output_key(a) == 0)
+    return std::nullopt;
+  return output_key(a) == output_key(b);
 }
 
 /// The seeds are numbers that the program has read before, which differ for a reason that is known:
@@ -45,6 +58,16 @@ namespace {
   if (reference.rng.seed == candidate.rng.seed) return std::nullopt;
   return ops.state.ledger.explain_number(fmt::format("{}", reference.rng.seed),
                                          fmt::format("{}", candidate.rng.seed));
+}
+
+[[nodiscard]] std::string state_words(const RngState& a, const RngState& b) {
+  if (!is_known(a) || !is_known(b))
+    return "what the generator's state was is not known in both runs: another thread drew from it";
+  if (a.seed != b.seed) return fmt::format("the generator's seed is {} and {}", a.seed, b.seed);
+  return fmt::format("the generator's seed is {} in both runs, {}", a.seed,
+                     a.before == b.before
+                         ? "and another thread may have drawn from it before this op did"
+                         : "its state is not the same");
 }
 
 }  // namespace
@@ -59,7 +82,15 @@ void explain_draws(OpPair& ops) {
     if (!(a.flags & b.flags & event_flag::seeded)) return;
     if (drew(a) && !shares_work(ops.scene.lanes.reference->role))
       ops.state.rng.stream(a).drawn_beside_threads = true;
-    if (a.rng.before == b.rng.before) {
+    bool equal = a.rng.before == b.rng.before;
+    // Another thread may draw between the look at the state and the draw.
+    const bool known = is_known(a.rng) && is_known(b.rng);
+    if (!known || is_side_by_side(ops)) {
+      const auto same_numbers = drew_equal_numbers(a, b);
+      if (!known && !same_numbers) return;
+      equal = same_numbers.value_or(equal);
+    }
+    if (equal) {
       ops.state.rng.in_step(a, b, ops.scene.lanes.reference->id, ops.scene.step);
       if (a.rng.after != b.rng.after) ops.uneven_draws.push_back(&a);
       return;
@@ -103,11 +134,7 @@ void explain_draws(OpPair& ops) {
         compare_slots(a, candidate.event(shifted.candidate), ops.inner_slots);
         add_tensors(record, ops.inner_slots);
         const Event& b = candidate.event(shifted.candidate);
-        record.finding.notes.push_back(
-            a.rng.seed == b.rng.seed
-                ? fmt::format("the generator's seed is {} in both runs, its state is not the same",
-                              a.rng.seed)
-                : fmt::format("the generator's seed is {} and {}", a.rng.seed, b.rng.seed));
+        record.finding.notes.push_back(state_words(a.rng, b.rng));
         if (!stream.last_common_draw.empty())
           record.finding.notes.push_back("the last draw from equal states was " +
                                          stream.last_common_draw);

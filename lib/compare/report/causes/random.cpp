@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compare/diff/noted_generators.hpp"
+#include "compare/model/draws.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/checks/draws.hpp"
@@ -12,12 +13,17 @@
 namespace ulpscope::comparison::causes {
 namespace {
 
+/// As far as both are known.
 [[nodiscard]] bool same_seed(const Case& of) {
-  return of.evidence().rng.reference.seed == of.evidence().rng.candidate.seed;
+  const auto& rng = of.evidence().rng;
+  return !is_known(rng.reference) || !is_known(rng.candidate) ||
+         rng.reference.seed == rng.candidate.seed;
 }
 
 [[nodiscard]] std::string seed_words(const Case& of) {
   const auto& rng = of.evidence().rng;
+  for (const Side side : kSides)
+    if (!is_known(on(rng, side))) return fmt::format("the {}'s seed is not known", name(side));
   return same_seed(of)
              ? fmt::format("the seed is {} in both runs", rng.reference.seed)
              : fmt::format("the seeds are {} and {}", rng.reference.seed, rng.candidate.seed);

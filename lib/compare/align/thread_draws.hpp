@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "compare/model/side.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// Threads that draw from one generator race for its numbers: each gets those that are next when it
+/// comes.
+enum class DrawRace : std::uint8_t {
+  none,       ///< known to make a difference
+  any_work,   ///< threads drew in another order: which of them got which numbers differs
+  fixed_work  ///< they did, each doing what it does in the other run, with other values
+};
+
+/// Of the threads that a program has created itself, a loader's in Python aside. They drew in
+/// another order if one drew numbers that a different one drew in the other run, from a generator
+/// that draws elsewhere had brought to its state. Which thread is which is told by role and order
+/// of creation, so those of which it is unknown who created them are left out, as are draws beyond
+/// the first million.
+[[nodiscard]] DrawRace race_for_draws(const Both<const Run*>& runs,
+                                      const Both<std::uint32_t>& ranks);
+
+}  // namespace ulpscope::comparison
