@@ -491,25 +491,24 @@ void watch_optimizer_state(const Thread& thread, const at::Tensor& tensor) {
   storages().watch(storage, impl);
 }
 
-/// What an optimizer made in its first step and still holds.
-void watch_first_state(Thread& thread, const Frame& step) {
-  auto& known = thread.optimizers;
-  if (std::find(known.begin(), known.end(), step.object) != known.end()) return;
-  known.push_back(step.object);
-  std::pmr::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> made(&process_memory());
-  {
-    const std::lock_guard guard(storages());
-    storages().for_each([&](Storage& storage) {
-      if (storage.id < step.first_storage || storage.watched) return;
-      if (storage.writer.lane != thread.lane() || storage.writer.position == ring::kNone) return;
-      if (!storage.alive.expired()) made.push_back(storage.alive);
-    });
-  }
-  for (const auto& each : made) {
-    const auto alive = each.lock();
+/// What an op leaves may be kept by the optimizer in whose step it runs.
+void note_made_in_step(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
+  if ((frame.flags & event_flag::in_optimizer) == 0 || frame.inside_op || !tensor.has_storage())
+    return;
+  if ((frame.flags & event_flag::in_backward) != 0) return;
+  if (storage_id(tensor) < frame.first_storage) return;
+  thread.made_in_step.emplace_back(
+      c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(tensor.storage().unsafeGetStorageImpl()));
+}
+
+/// What an optimizer made in its step and still holds: it may begin to keep more than before.
+void watch_made_in_step(Thread& thread) {
+  for (const auto& made : thread.made_in_step) {
+    const auto alive = made.lock();
     if (!alive) continue;
     const std::lock_guard guard(storages());
     Storage& storage = storages().at(*alive);
+    if (storage.watched) continue;
     storage.optimizer_state = true;
     storages().watch(storage, *alive);
   }
@@ -623,6 +622,7 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
       if (frame.info->waits) note_arrived(thread, tensor);
       thread.slots.push_back(
           see_result(thread, frame, tensor, {Role::output, index, element, leaves}));
+      note_made_in_step(thread, frame, tensor);
       if (any_collective() && inside_collective(thread)) note_of_backend(tensor);
       link_node(thread, frame, frame.position, tensor);
     });
@@ -699,7 +699,9 @@ void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::I
       if (is_filtered()) link_node(thread, frame, frame.position, tensor);
       if (!makes_memory) return;
       const std::uint64_t storage = storage_id(tensor);
-      if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
+      if (storage == ring::kNone || storage < frame.first_storage) return;
+      note_written(tensor, writer);
+      note_made_in_step(thread, frame, tensor);
     });
 }
 
@@ -861,9 +863,10 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   if (threw) thread.frames.back().flags |= event_flag::threw;
   if (thread.frames.back().info->kind == EventKind::optimizer) {
     if (!idle() && !threw) {
-      watch_first_state(thread, thread.frames.back());
+      watch_made_in_step(thread);
       see_parameters(thread, thread.frames.back().position);
     }
+    thread.made_in_step.clear();
     step_window_sees_optimizer(thread.frames.back().object);
   }
   end_innermost(thread);

@@ -143,7 +143,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       call_stack(&process_memory()),
       stack_frames(&process_memory()),
       stack_ids(&process_memory()),
-      optimizers(&process_memory()),
+      made_in_step(&process_memory()),
       wanted_ops(&process_memory()),
       wanted_modules(&process_memory()),
       full_ops(&process_memory()),

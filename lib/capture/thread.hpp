@@ -142,7 +142,7 @@ class Thread {
   CallStack call_stack;                                               ///< scratch
   std::pmr::vector<ring::StackFrame> stack_frames;                    ///< scratch
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the frames
-  std::pmr::vector<std::uint64_t> optimizers;     ///< objects that have stepped here
+  std::pmr::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> made_in_step;  ///< of an optimizer
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
   std::pmr::vector<std::uint8_t> full_ops;        ///< likewise: whether an op's bytes are kept

@@ -139,7 +139,10 @@ void OutcomeJudge::judge() {
   });
   pair_named();
   cancel_equal([](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
-  for (const Side side : kSides) judge_reset_gradients(side);
+  for (const Side side : kSides) {
+    judge_reset_gradients(side);
+    judge_dropped_state(side);
+  }
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) {
     judge_rest(side);
@@ -372,6 +375,16 @@ void OutcomeJudge::judge_reset_gradients(Side side) {
     const bool reset = parameter.empty() ? name.empty() && is_known(*outcome.slot)
                                          : on(standing_, the_other(side)).contains(parameter);
     if (reset) count_extra(side, outcome);
+  }
+}
+
+/// State that only this run's optimizers still keep: the other run has dropped it, or replaced the
+/// optimizer.
+void OutcomeJudge::judge_dropped_state(Side side) {
+  for (const Outcome& outcome : on(left_, side)) {
+    if (kept_by(outcome) != KeptBy::optimizer || !outcome.stands || outcome.alone) continue;
+    const Outcome* const partner = partner_of(side, outcome);
+    if (partner == nullptr || kept_by(*partner) != KeptBy::optimizer) count_extra(side, outcome);
   }
 }
 

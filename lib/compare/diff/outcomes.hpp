@@ -60,6 +60,7 @@ class OutcomeJudge {
   void judge_changed_alone(Side side);
   void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
+  void judge_dropped_state(Side side);
   void judge_generators();
   void judge_noted();
   void judge_noted_generators(const Noted& noted);
