@@ -27,6 +27,23 @@ std::vector<Content> AloneMemory::given_to(const Event& op) const {
   return given;
 }
 
+std::vector<std::uint64_t> AloneMemory::sources_of(const Event& op) const {
+  std::vector<std::uint64_t> sources;
+  const auto add = [&](std::uint64_t storage) {
+    if (sources.size() < kContentsKept &&
+        std::find(sources.begin(), sources.end(), storage) == sources.end())
+      sources.push_back(storage);
+  };
+  for (const Slot& slot : op.slots) {
+    if (!comparison::reads(slot) || slot.storage == kNone || slot.writer == kNone) continue;
+    if (const auto known = made_.find(slot.storage); known != made_.end())
+      std::for_each(known->second.sources.begin(), known->second.sources.end(), add);
+    else
+      add(slot.storage);
+  }
+  return sources;
+}
+
 bool AloneMemory::Made::is_copy(const Content& content) const {
   return std::find(from.begin(), from.end(), content) != from.end();
 }
@@ -55,6 +72,7 @@ void AloneMemory::wrote(const Event& op) {
       if (const auto known = made_.find(slot.storage); slot.index == 1 && known != made_.end())
         known->second.adopted = true;
   std::optional<std::vector<Content>> given;
+  std::vector<std::uint64_t> sources;
   for (const Slot& slot : op.slots) {
     if (!writes(slot)) continue;
     any_ = true;
@@ -65,10 +83,14 @@ void AloneMemory::wrote(const Event& op) {
       overflowed_ = true;
       continue;
     }
-    if (!given) given = given_to(op);
+    if (!given) {
+      given = given_to(op);
+      sources = sources_of(op);
+    }
     Made& made = made_[slot.storage];
     made.reader = Reader::none;
     made.now = content_of(slot);
+    if (is_new) made.sources = sources;
     for (const Content& content : *given)
       if (made.from.size() < kContentsKept && !made.is_copy(content)) made.from.push_back(content);
   }
@@ -95,6 +117,38 @@ void AloneMemory::changed(const Event& op) {
   }
 }
 
+void AloneMemory::returned(const Event& op) {
+  if (op.flags & event_flag::in_backward) return;
+  std::vector<std::uint64_t> storages;
+  for (const Slot& slot : op.slots)
+    if (slot.role == Role::output && writes(slot) && made(slot)) storages.push_back(slot.storage);
+  if (storages.empty()) return;
+  if (returned_.size() >= kKept)
+    overflowed_ = true;
+  else
+    returned_.push_back(std::move(storages));
+}
+
+std::vector<AloneMemory::Unread> AloneMemory::unread() const {
+  std::vector<Unread> unread;
+  for (const std::vector<std::uint64_t>& storages : returned_) {
+    const bool any_read = std::any_of(storages.begin(), storages.end(), [&](std::uint64_t storage) {
+      return made_.at(storage).reader != Reader::none;
+    });
+    if (any_read) continue;
+    for (const std::uint64_t storage : storages)
+      if (const Made& made = made_.at(storage); !made.adopted && !made.is_copy(made.now))
+        unread.push_back({storage, made.now, made.sources});
+  }
+  return unread;
+}
+
+std::optional<std::uint64_t> AloneMemory::reads(std::uint64_t storage) const {
+  const auto known = reads_.find(storage);
+  if (known == reads_.end()) return 0;
+  return known->second.partnered ? std::nullopt : std::optional(known->second.alone);
+}
+
 std::vector<AloneMemory::Change> AloneMemory::changes() const {
   std::vector<Change> changes;
   for (const auto& [storage, changed] : changed_)
@@ -115,18 +169,28 @@ void AloneMemory::settle(const Slot& slot) {
   if (reads || replaces) changed_.erase(at);
 }
 
+void AloneMemory::note_read(const Slot& slot, bool has_partner, bool outermost) {
+  if (const auto known = made_.find(slot.storage); known != made_.end()) {
+    const Reader reader = has_partner ? Reader::partnered : Reader::alone;
+    known->second.reader = std::max(known->second.reader, reader);
+  } else if (!outermost) {
+    return;
+  } else if (!has_partner) {
+    if (reads_.size() < kKept) ++reads_[slot.storage].alone;
+  } else if (const auto reads = reads_.find(slot.storage); reads != reads_.end()) {
+    reads->second.partnered = true;
+  }
+}
+
 void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
-  if (made_.empty() && changed_.empty()) return;
-  const Reader reader = has_partner ? Reader::partnered : Reader::alone;
+  if (has_partner && made_.empty() && changed_.empty() && reads_.empty()) return;
   const bool op = window.event(item).kind == EventKind::op;
   for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
     const Event& event = window.event(index);
     if (event.flags & event_flag::view) continue;
     if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
-      if (slot.role == Role::input && !(slot.flags & slot_flag::metadata_only))
-        if (const auto known = made_.find(slot.storage); known != made_.end())
-          known->second.reader = std::max(known->second.reader, reader);
+      if (comparison::reads(slot)) note_read(slot, has_partner, op && index == item);
       if (has_partner) settle(slot);
     }
   }

@@ -12,6 +12,11 @@
 
 namespace ulpscope::comparison {
 
+/// An op takes what is in the memory of this slot.
+[[nodiscard]] constexpr bool reads(const Slot& slot) noexcept {
+  return slot.role == Role::input && !(slot.flags & slot_flag::metadata_only);
+}
+
 /// An op leaves something in the memory of this slot.
 [[nodiscard]] constexpr bool writes(const Slot& slot) noexcept {
   constexpr std::uint32_t kNothing = slot_flag::undefined | slot_flag::view |
@@ -30,6 +35,9 @@ class AloneMemory {
   /// Takes in what an op without a partner, which no other op calls, wrote to memory that such ops
   /// did not make; after `wrote`.
   void changed(const Event& op);
+  /// Takes in what an op without a partner, which no other op calls, gave to the program; after
+  /// `wrote`.
+  void returned(const Event& op);
   /// Takes in what an op reads, and the ops that it calls; before what it writes.
   /// @param has_partner its results are compared with another op's
   void read(const Window& window, std::uint32_t item, bool has_partner);
@@ -56,6 +64,17 @@ class AloneMemory {
   /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
   /// whose results were compared; copies aside.
   [[nodiscard]] std::vector<std::uint64_t> adopted() const;
+  /// What the program got from an op without a partner whose results no op has read.
+  struct Unread {
+    std::uint64_t storage = 0;
+    Content content;
+    std::vector<std::uint64_t> sources;  ///< memory that ops of both runs made, and that led to it
+  };
+  /// Copies aside, and what backward leaves.
+  [[nodiscard]] std::vector<Unread> unread() const;
+  /// How many ops without a partner, which no other op calls, have read memory that ops of both
+  /// runs made. Empty: since then an op with a partner has.
+  [[nodiscard]] std::optional<std::uint64_t> reads(std::uint64_t storage) const;
   /// Ops without a partner wrote something.
   [[nodiscard]] bool any() const noexcept { return any_; }
   /// More was written than is kept.
@@ -71,8 +90,9 @@ class AloneMemory {
   struct Made {
     Reader reader = Reader::none;
     bool adopted = false;
-    Content now;                ///< what was written there last
-    std::vector<Content> from;  ///< what the ops that led to it were given
+    Content now;                         ///< what was written there last
+    std::vector<Content> from;           ///< what the ops that led to it were given
+    std::vector<std::uint64_t> sources;  ///< memory of ops of both runs among that
 
     [[nodiscard]] bool is_copy(const Content& content) const;
   };
@@ -82,7 +102,9 @@ class AloneMemory {
     return known != made_.end() && known->second.reader == reader;
   }
   [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
+  [[nodiscard]] std::vector<std::uint64_t> sources_of(const Event& op) const;
 
+  void note_read(const Slot& slot, bool has_partner, bool outermost);
   /// An op with a partner reads or writes the slot: what it reads was compared.
   void settle(const Slot& slot);
 
@@ -97,6 +119,12 @@ class AloneMemory {
 
   std::unordered_map<std::uint64_t, Made> made_;  ///< by storage
   std::unordered_map<std::uint64_t, Changed> changed_;
+  std::vector<std::vector<std::uint64_t>> returned_;  ///< storages of an op's results
+  struct Reads {
+    std::uint64_t alone = 0;
+    bool partnered = false;
+  };
+  std::unordered_map<std::uint64_t, Reads> reads_;  ///< by storage
   bool any_ = false;
   bool overflowed_ = false;
 };

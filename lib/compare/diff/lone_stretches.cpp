@@ -77,7 +77,9 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   }
   note_gradient(scene, side, index);
   note_update(side, window, index);
-  on(state_.alone_memory, side).changed(window.event(index));
+  AloneMemory& memory = on(state_.alone_memory, side);
+  memory.changed(window.event(index));
+  memory.returned(window.event(index));
   state_.absorption.passed_alone(scene, side, index, source_);
 }
 

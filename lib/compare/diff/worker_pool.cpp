@@ -238,6 +238,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     write_alone(state_, here, side, index, source);
   memory.changed(op.outer());
+  memory.returned(op.outer());
 }
 
 std::vector<WorkerPool::Whole> WorkerPool::describe_waiting() const {
@@ -302,6 +303,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
         draws = draws || (drew(event) && (event.flags & event_flag::explicit_generator));
       }
       memory.changed(op.outer());
+      memory.returned(op.outer());
       on(state_.totals.outcomes.extra_draws, job.side) += draws ? 1 : 0;
     }
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=

@@ -116,6 +116,12 @@ namespace {
       return fmt::format("the {} reads {} that the {} does not read", name(side),
                          core::counted(on(outcomes.extra_numbers, side), "number"),
                          name(the_other(side)));
+    if (on(outcomes.unread, side) > 0)
+      return fmt::format(
+          "the {} makes {} that the {} does not make and that no op reads: the program may have "
+          "read {} itself",
+          name(side), core::counted(on(outcomes.unread, side), "tensor"), name(the_other(side)),
+          on(outcomes.unread, side) == 1 ? "it" : "them");
     if (on(outcomes.extra_draws, side) > 0)
       return fmt::format("only the {} draws {} in a thread, which leaves a generator elsewhere",
                          name(side), core::counted(on(outcomes.extra_draws, side), "time"));

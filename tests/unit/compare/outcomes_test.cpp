@@ -656,4 +656,32 @@ TEST_SUITE("outcomes") {
     });
     CHECK(report.verdict == Verdict::inconclusive);
   }
+
+  TEST_CASE("what the program may read itself in place of what both runs make is not harmless") {
+    const auto program = [](bool is_read, bool changed) {
+      return [=](RunBuilder& run) {
+        run.step(0).phase(Phase::forward);
+        const Tensor y = run.op("aten::mm").in(run.data(labelled("x"))).out(labelled("y"));
+        if (changed) run.op("aten::mul").in(y).out(labelled("twice y"));
+        if (is_read) run.op("aten::sum").in(y).out(labelled("sum"));
+        run.op("aten::ones").out(labelled("1"));
+        run.leaves({});
+      };
+    };
+    const Report unread = report_of(program(false, false), program(false, true));
+    CHECK(unread.verdict == Verdict::inconclusive);
+    CHECK(has(unread.summary, "the candidate makes 1 tensor that the reference does not make"));
+    CHECK(report_of(program(true, false), program(true, true)).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what the other run makes elsewhere is not missing there") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor y = run.op("aten::mm").in(run.data(labelled("x"))).out(labelled("y"));
+      run.op(changed ? "aten::exp" : "aten::sqrt").in(y).out(labelled("z"));
+      run.op("aten::ones").out(labelled("1"));
+      run.leaves({});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
 }
