@@ -4,6 +4,7 @@
 #include <torch/nn/module.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -45,11 +46,14 @@ struct Class {
   std::pmr::vector<Instance> instances{&process_memory()};
 };
 
+using WeakReference = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
 struct WeakTensor {
-  c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+  WeakReference tensor;
   std::uint32_t name = 0;
   std::uint32_t flag = 0;
   std::uint32_t module = 0;
+  const at::TensorImpl* released = nullptr;  ///< what it is while nothing may refer to it
 };
 
 struct ModuleRegistry {
@@ -127,6 +131,38 @@ void add_instance(ModuleRegistry& all, const torch::nn::Module& module, const In
   }
 }
 
+void name_memory(const at::Tensor& tensor, const Name& name) {
+  if (!tensor.has_storage()) return;
+  const RegionKey region = region_of(tensor);
+  const std::lock_guard guard(storages());
+  const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  Storage& storage = storages().at(impl);
+  storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
+  storages().give_name(storage, impl, region, name);
+}
+
+/// Of an object of Python whose tensor has been swapped.
+struct Swapped {
+  at::Tensor before;
+  at::Tensor now;
+  std::pmr::vector<Name> names{&process_memory()};  ///< those that the tensor had in its roots
+};
+
+/// The memory that it had loses its name. That of a parameter or a buffer is the one of its root's
+/// tensor, of which the swapped one may be a view.
+void take_names_of_memory(Swapped& swapped) {
+  if (!swapped.before.has_storage()) return;
+  const RegionKey region = region_of(swapped.before);
+  const c10::StorageImpl& impl = *swapped.before.storage().unsafeGetStorageImpl();
+  const std::lock_guard guard(storages());
+  if (swapped.names.empty()) {
+    const Name name = storages().at(impl).name_of(region);
+    if ((name.flags & (slot_flag::gradient | slot_flag::optimizer_state)) == 0) return;
+    swapped.names.push_back(name);
+  }
+  storages().take_name(impl, region);
+}
+
 /// One walk of a root.
 struct Walk {
   ModuleRegistry& all;
@@ -140,18 +176,11 @@ struct Walk {
     if (!tensor.defined()) return;
     const std::uint32_t id = name_id(name);
     if (!met.insert(tensor.unsafeGetTensorImpl()).second) return;
-    state.push_back({.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
-                         tensor.getIntrusivePtr()),
+    state.push_back({.tensor = WeakReference(tensor.getIntrusivePtr()),
                      .name = id,
                      .flag = flag,
                      .module = module});
-    if (!tensor.has_storage()) return;
-    const RegionKey region = region_of(tensor);
-    const std::lock_guard guard(storages());
-    const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-    Storage& storage = storages().at(impl);
-    storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
-    storages().give_name(storage, impl, region, {id, flag, module});
+    name_memory(tensor, {id, flag, module});
   }
 
   void visit(const torch::nn::Module& module, const std::string& path, std::uint32_t above) {
@@ -284,6 +313,44 @@ void forget_root(std::uint32_t module) {
   ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   all.state.erase(module);
+}
+
+void begin_swap(const at::TensorImpl* first, const at::TensorImpl* second) {
+  ModuleRegistry& all = module_registry();
+  const std::lock_guard guard(all.mutex);
+  for (auto& [root, state] : all.state)
+    for (WeakTensor& each : state) {
+      const at::TensorImpl* const tensor = each.tensor._unsafe_get_target();
+      if (tensor != first && tensor != second) continue;
+      each.released = tensor;
+      each.tensor.reset();
+    }
+}
+
+void end_swap(const at::TensorImpl* first, const at::TensorImpl* second,
+              const at::TensorImpl* first_now, const at::TensorImpl* second_now) {
+  ModuleRegistry& all = module_registry();
+  std::array<Swapped, 2> both;  // released when the registry is not locked any more
+  both[0].before = given_tensor(first);
+  both[1].before = given_tensor(second);
+  if (first_now != nullptr) both[0].now = given_tensor(first_now);
+  if (second_now != nullptr) both[1].now = given_tensor(second_now);
+  const std::lock_guard guard(all.mutex);
+  for (auto& [root, state] : all.state)
+    for (WeakTensor& each : state) {
+      if (each.released == nullptr) continue;
+      for (Swapped& swapped : both) {
+        if (each.released != swapped.before.unsafeGetTensorImpl()) continue;
+        each.tensor = swapped.now.getIntrusivePtr();
+        swapped.names.push_back({each.name, each.flag, each.module});
+        each.released = nullptr;
+        break;
+      }
+    }
+  if (first == first_now) return;
+  for (Swapped& swapped : both) take_names_of_memory(swapped);
+  for (const Swapped& swapped : both)
+    for (const Name& name : swapped.names) name_memory(swapped.now, name);
 }
 
 std::uint32_t module_at(const void* address) {

@@ -63,6 +63,14 @@ std::vector<std::uint32_t> learn_described(const DescribedRoot& root);
 /// A root is now inside another one.
 void forget_root(std::uint32_t module);
 
+/// The program makes two tensors swap what they hold, which PyTorch refuses while anything refers
+/// to that weakly (torch.utils.swap_tensors): until end_swap() nothing does.
+void begin_swap(const at::TensorImpl* first, const at::TensorImpl* second);
+/// What was known of `first` is known of `first_now` from now on: of nothing, if that is null.
+/// @param first_now what the one that held `first` holds now, also if nothing was swapped.
+void end_swap(const at::TensorImpl* first, const at::TensorImpl* second,
+              const at::TensorImpl* first_now, const at::TensorImpl* second_now);
+
 /// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
 /// a module of a different class has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);

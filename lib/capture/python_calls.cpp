@@ -104,6 +104,21 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_root(std::uint32_t module) {
   with_thread("learning modules", [&](Thread&) { forget_root(module); });
 }
 
+/// Two objects are about to swap the tensors that they hold. Has an effect also when nothing is
+/// recorded any more.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_begin_swap(const at::TensorImpl* first,
+                                                    const at::TensorImpl* second) {
+  guarded("a swap of tensors", [&] { begin_swap(first, second); });
+}
+
+/// They hold these now; null: one that is not to be known.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_swap(const at::TensorImpl* first,
+                                                  const at::TensorImpl* second,
+                                                  const at::TensorImpl* first_now,
+                                                  const at::TensorImpl* second_now) {
+  guarded("a swap of tensors", [&] { end_swap(first, second, first_now, second_now); });
+}
+
 /// Which objects are tensors: of these two types. @param address_of a function that returns the
 /// address of a tensor's TensorImpl.
 ULPSCOPE_FOR_PYTHON void ulpscope_python_tensors(Object* tensor, Object* parameter,

@@ -194,18 +194,23 @@ void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, co
   watch(entry, storage);
 }
 
+Name StorageTable::take_name(const c10::StorageImpl& storage, const RegionKey& region) {
+  Storage& entry = at(storage);
+  const Name name = entry.name_of(region);
+  if (name.id == 0) return name;
+  entry.take_name(region);
+  if (entry.name.id == 0) {
+    entry.watched = false;
+    entry.noted = false;
+    forget_watched(entry.data);
+  }
+  return name;
+}
+
 void StorageTable::move_name(const c10::StorageImpl& from, const RegionKey& region,
                              const c10::StorageImpl& to, const RegionKey& target) {
-  Storage& source = at(from);
-  const Name name = source.name_of(region);
-  if (name.id == 0) return;
-  source.take_name(region);
-  if (source.name.id == 0) {
-    source.watched = false;
-    source.noted = false;
-    forget_watched(source.data);
-  }
-  give_name(at(to), to, target, name);
+  const Name name = take_name(from, region);
+  if (name.id != 0) give_name(at(to), to, target, name);
 }
 
 void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {

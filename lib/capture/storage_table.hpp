@@ -183,6 +183,8 @@ class StorageTable {
   /// The memory is that of a parameter, a buffer or a gradient.
   void give_name(Storage& entry, const c10::StorageImpl& storage, const RegionKey& key,
                  const Name& name);
+  /// A region loses its name, which is returned.
+  Name take_name(const c10::StorageImpl& storage, const RegionKey& region);
   /// The name of a region, if any, goes to one of another storage.
   void move_name(const c10::StorageImpl& from, const RegionKey& region, const c10::StorageImpl& to,
                  const RegionKey& target);

@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks", "saving",
-            "visible")
+            "visible", "swapped")
 
 
 class Tools:
@@ -377,6 +377,20 @@ def kept(tools):
             yield f"{what}: exit code {code}, tensors {named}, {report['summary']}"
 
 
+def swapped_names(tools):
+    """A parameter keeps its name when it holds another tensor, from then on."""
+    for name, flags in (("reference", ("0.1", "0.5")), ("rate", ("0.2", "0.5")), ("added", ("0.1", "0.25"))):
+        tools.record(name, "swapped", *flags)
+    for candidate, parameter, place in (("rate", "0.weight", ("aten::add_", "0", "optimizer", 7)),
+                                        ("added", "3.weight", ("aten::add_", "3", "eval", 9))):
+        code, report = tools.compare("reference", candidate)
+        first = report["first"] or {"tensors": []}
+        found = tuple(first.get(key) for key in ("op", "module", "phase", "step"))
+        changed = {tensor["name"] for tensor in first["tensors"] if not tensor["equal"]} - {"other"}
+        if code != 1 or found != place or changed != {parameter}:
+            yield f"{candidate}: exit code {code}, {found}, {changed}, {report['summary']}"
+
+
 def numpy_write(tools):
     """What NumPy writes after the last op of a tensor shows where the tensor is freed, or in the end."""
     kinds = (("unused", (2, None)), ("used", (2, None)), ("standing", (1, "write")), ("filled", (2, None)))
@@ -599,6 +613,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "left_options": left_options, "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
+         "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 

@@ -27,6 +27,8 @@ _SIGNATURES = {
     "forget_gradients": (None, []),
     "keep": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint32]),
     "forget_root": (None, [ctypes.c_uint32]),
+    "begin_swap": (None, [ctypes.c_void_p] * 2),
+    "end_swap": (None, [ctypes.c_void_p] * 4),
     "tensors": (None, [ctypes.py_object, ctypes.py_object, ctypes.py_object]),
     "follow_modules": (None, [ctypes.py_object] * 4),
     "begin_module": (ctypes.py_object, []),

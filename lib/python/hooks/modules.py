@@ -4,7 +4,7 @@ torch.compile and are not given keyword arguments."""
 import functools
 import threading
 
-from . import capture, compilation, generators, tensors, trees
+from . import capture, compilation, generators, swaps, tensors, trees
 from .guard import failed
 
 _LIBRARY_MODULES = "torch.nn.modules."
@@ -119,6 +119,7 @@ def follow(module) -> None:
     capture.at_ends(lambda library: None, _look_again)
     global _hooks, _script_module
     tensors.follow(module.torch._C, module.torch.Tensor, module.Parameter)
+    swaps.follow(module.torch._C)
     _hooks = (
         module._global_forward_hooks,
         module._global_forward_pre_hooks,

@@ -14,6 +14,14 @@ def follow(torch_c, tensor, parameter) -> None:
     capture.when_recording(lambda library: library.tensors(tensor, parameter, address_of))
 
 
+def held_by(tensor):
+    """The address of the TensorImpl that an object of any class holds; None if it is no tensor."""
+    if not issubclass(type(tensor), _torch_c.TensorBase):
+        return None
+    with _torch_c.DisableTorchFunction():
+        return _torch_c.TensorBase._cdata.__get__(tensor)
+
+
 def address_of(tensor):
     """The address of its TensorImpl; None for subclasses, whose attributes run the program's code."""
     if type(tensor) not in _plain:

@@ -57,6 +57,7 @@ def main(dumps):
         with ulpscope.record(dump, level="full") as recording:
             net = train("full")
         print_digest(net, directory=recording.directory.endswith(dump))
+        torch.utils.swap_tensors(net.head.bias, nn.Parameter(torch.zeros(2)))  # refused if a recording holds on to it
 
 
 if __name__ == "__main__":
