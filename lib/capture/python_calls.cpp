@@ -247,6 +247,17 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_compiler(int begins) {
   });
 }
 
+/// Whether code that Dynamo has compiled runs on this thread, perhaps where it calls the program's.
+ULPSCOPE_FOR_PYTHON int ulpscope_python_in_compiled_code() {
+  bool inside = false;
+  with_thread("compiled code", [&](Thread& thread) {
+    inside = std::any_of(thread.frames.begin(), thread.frames.end(), [](const Frame& frame) {
+      return frame.info->name.starts_with("Torch-Compiled Region");  // _dynamo/convert_frame.py
+    });
+  });
+  return inside ? 1 : 0;
+}
+
 /// Ends a step.
 ULPSCOPE_FOR_PYTHON void ulpscope_python_step() { ulpscope_program_calls()->step(); }
 

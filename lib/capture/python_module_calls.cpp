@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "capture/frames.hpp"
 #include "capture/module_calls.hpp"
@@ -35,7 +36,8 @@ class Owned {
 /// as long as the process.
 struct Hooks {
   const Interpreter& python;
-  Object* look = nullptr;     ///< look(module, depth) -> its number, 0: it is not recorded
+  Object* look = nullptr;     ///< look(module, depth) -> its number, that of the module which it
+                              ///< wraps if it is a wrapper, 0: it is not recorded
   Object* known = nullptr;    ///< dict: id of a module -> object with `reference` and `number`
   Object* library = nullptr;  ///< dict: type -> whether PyTorch defines it
   Object* global = nullptr;   ///< tuple of the dicts of hooks that hold for all modules
@@ -119,15 +121,34 @@ void drop_modules(Thread& thread) {
     close_frames_above(thread, static_cast<std::size_t>(stale - thread.frames.begin()));
 }
 
-std::size_t begin_call(std::uint32_t module, bool trusted, bool outermost, Object* args,
-                       Object* kwargs) {
+/// Whether this is the call that the one around it stands for: of the module of a wrapper.
+bool has_begun(Thread& thread, std::uint32_t module) {
+  const auto call =
+      std::find_if(thread.frames.rbegin(), thread.frames.rend(), [](const Frame& frame) {
+        return frame.info->kind == EventKind::module && !frame.from_stack;
+      });
+  if (call == thread.frames.rend() || call->module != module) return false;
+  return std::exchange(call->by_wrapper, false);
+}
+
+struct Call {
+  std::uint32_t module = 0;
+  bool by_wrapper = false;  ///< of what stands for the module
+  bool trusted = false;
+  bool outermost = false;
+};
+
+std::size_t begin_call(const Call& call, Object* args, Object* kwargs) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
-    if (outermost) drop_modules(thread);
+    if (call.outermost) drop_modules(thread);
+    if (has_begun(thread, call.module)) return;
     PythonTensors found(args);
     found.add(kwargs);
     const GivenTensors given(found);
-    begin_module_call(thread, forward_of(module), module, module, trusted, given.get());
+    begin_module_call(thread, forward_of(call.module), call.module, call.module, call.trusted,
+                      given.get());
+    thread.frames.back().by_wrapper = call.by_wrapper;
     frames = thread.frames.size();
   });
   return frames;
@@ -144,6 +165,7 @@ Object* begin(Object*, Object* const* arguments, long) {
   const bool outermost = python.PyLong_AsSize_t(depth) == 0;
   Object* of_library = is_of_library(module);
   std::uint32_t number = 0;
+  bool by_wrapper = false;
   if (!outermost && in_dict(python, state.get(), hooks->script) == nullptr && of_library != nullptr)
     number = known_number(module);
   if (number == 0) {
@@ -151,11 +173,14 @@ Object* begin(Object*, Object* const* arguments, long) {
                        python.PyObject_CallFunctionObjArgs(hooks->look, module, depth, nullptr));
     if (looked.get() == nullptr) return nullptr;
     number = static_cast<std::uint32_t>(python.PyLong_AsSize_t(looked.get()));
+    by_wrapper = number != 0 && known_number(module) == 0;
     if (of_library == nullptr) of_library = is_of_library(module);
   }
   if (number == 0) return python.PyLong_FromSize_t(0);
   const bool trusted = only_library_code(of_library, state.get());
-  return python.PyLong_FromSize_t(begin_call(number, trusted, outermost, args, kwargs));
+  return python.PyLong_FromSize_t(begin_call(
+      {.module = number, .by_wrapper = by_wrapper, .trusted = trusted, .outermost = outermost},
+      args, kwargs));
 }
 
 /// end(frames, result, threw)
@@ -181,7 +206,8 @@ Interpreter::Method end_method{.name = "end", .call = end};
 using namespace ulpscope::capture;
 
 /// Before the functions below are asked for. The hooks keep all that this is given.
-/// @param look look(module, depth) -> the module's number, 0 if it is not recorded
+/// @param look look(module, depth) -> the module's number, that of the module which it wraps if it
+///        is a wrapper, 0 if it is not recorded
 /// @param known dict: id of a module -> object with `reference`, weak, and `number`
 /// @param library dict: type -> whether PyTorch defines it; `look` fills both
 /// @param global tuple of the dicts of hooks that hold for all modules

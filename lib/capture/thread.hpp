@@ -89,6 +89,7 @@ struct Frame {
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
   bool from_stack = false;     ///< a call of a module that the program defines
+  bool by_wrapper = false;     ///< a call of what stands for the module, which may call that next
   bool delivers = false;       ///< fills what a collective has promised
   bool arrives_later = false;  ///< what it writes comes from a device and is not waited for
   bool traced = false;         ///< an op that computes nothing: a program is traced

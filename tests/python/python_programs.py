@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks", "saving",
-            "visible", "swapped")
+            "visible", "swapped", "compiled_layers")
 
 
 class Tools:
@@ -102,6 +102,33 @@ def compiled_tree(tools):
         yield f"not found: {found}"
     if any("_orig_mod" in path or "Optimized" in kind for _, path, kind in found):
         yield f"the wrapper has a name: {found}"
+
+
+def calls_of_roots(tools, dump):
+    """{(root, type): calls} as `inspect` prints them."""
+    _, text, _ = tools.run(tools.ulpscope, "inspect", dump, "layers")
+    roots = [line.split()[-1] for line in text.splitlines() if line.startswith("rank 0, ")]
+    rows = [line.split() for line in text.splitlines() if line.startswith("(root) ")]
+    return {(root, row[1]): int(row[2]) for root, row in zip(roots, rows)}
+
+
+def compiled_models(tools):
+    """A model of PyTorch's own classes is called, once each time, though its call is compiled too; its parameters have
+    names and its updates are steps."""
+    for backend in ("eager", "aot_eager"):
+        for name, rate in (("reference", "0.1"), ("candidate", "0.2")):
+            _, status = tools.record(backend + name, "compiled_layers", backend, rate)
+            if status["counts"]["steps"] != 6:
+                yield f"{backend}: {status['counts']['steps']} steps"
+        calls = calls_of_roots(tools, backend + "reference")
+        if calls != {("Sequential", "Sequential"): 3, ("Sequential#2", "Sequential"): 3}:
+            yield f"{backend}: calls {calls}"
+        code, report = tools.compare(backend + "reference", backend + "candidate")
+        first = report["first"] or {"tensors": []}
+        place = tuple(first.get(key) for key in ("op", "module", "phase", "step"))
+        named = {tensor["name"] for tensor in first["tensors"]}
+        if code != 1 or place != ("aten::add_", "0", "optimizer", 0) or "0.weight" not in named:
+            yield f"{backend}: exit code {code}, {place}, {named}, {report['summary']}"
 
 
 def learning_rate(tools):
@@ -605,7 +632,8 @@ def planted(tools, net):
 
 CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
          "planted_cnn": lambda tools: planted(tools, "cnn"),
-         "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
+         "module_paths": module_paths, "compiled_tree": compiled_tree, "compiled_models": compiled_models,
+         "learning_rate": learning_rate,
          "no_stacks": no_stacks, "directories_of_files": directories_of_files,
          "python_generator": python_generator, "moved_generators": moved_generators, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,

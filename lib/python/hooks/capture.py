@@ -59,6 +59,7 @@ _SIGNATURES = {
     ),
     "end_kernel": (None, [ctypes.c_size_t, ctypes.c_int]),
     "allocated": (None, [ctypes.py_object]),
+    "in_compiled_code": (ctypes.c_int, []),
     "compiler": (None, [ctypes.c_int]),
     "generated": (None, [ctypes.c_char_p]),
     "step": (None, []),

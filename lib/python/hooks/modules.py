@@ -28,17 +28,20 @@ def _is_script(module) -> bool:
 
 @compilation.untraced
 def _look(module, depth) -> int:
-    """The module's number, 0 if it is not recorded. Asked if it is called inside no other module, or is
-    not known."""
+    """The module's number, that of the module which it wraps if it is a wrapper, 0 if it is not recorded. Asked if it
+    is called inside no other module, or is not known."""
     try:
         library = capture.library()
         kind = type(module)
         if kind not in _library_classes:
             _library_classes[kind] = kind.__module__.startswith(_LIBRARY_MODULES)
-        if library is None or _is_script(module) or trees.is_wrapper(module):
+        module = trees.wrapped(module)
+        if library is None or _is_script(module):
             return 0
         if depth == 0:
             generators.look(library)
+        elif trees.is_of_compiler(library, module):
+            return 0
         return trees.number_of(library, module, depth == 0)
     except Exception as error:
         failed("a call of a module", error)

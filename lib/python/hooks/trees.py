@@ -15,6 +15,7 @@ _free = {}  # name or type of a root -> numbers of such roots that are gone
 _stateless = {}  # type -> number of all roots of that type that have nothing inside
 _walked_in = None  # the process that has walked last
 _wrapper = None  # the type of what torch.compile makes of a module
+_graph = None  # that of modules which are graphs of ops, as compilers make them
 
 
 class _Module:
@@ -45,21 +46,35 @@ def follow_wrappers(module) -> None:
     _wrapper = module.OptimizedModule
 
 
-def is_wrapper(module) -> bool:
+def follow_graphs(module) -> None:
+    """To be called when torch.fx.graph_module has just been imported."""
+    global _graph
+    _graph = module.GraphModule
+
+
+def is_of_compiler(library, module) -> bool:
+    """Whether a compiler has made it of the program's modules, which are called by it no more."""
+    if _graph is None or not issubclass(type(module), _graph) or _found(module) is not None:
+        return False
+    return _top_of(module) is module and library.in_compiled_code() != 0
+
+
+def _is_wrapper(module) -> bool:
     """Whether it stands for a module that torch.compile was given, which has its names and its calls:
     an eager model and a compiled one are the same tree."""
     return type(module) is _wrapper
 
 
-def _wrapped(module):
-    return _part(module, "_modules").get("_orig_mod", module) if is_wrapper(module) else module
+def wrapped(module):
+    """The module that it stands for, itself if it is no wrapper."""
+    return _part(module, "_modules").get("_orig_mod", module) if _is_wrapper(module) else module
 
 
 def is_registered(owner, module) -> None:
     """`owner` has been given a module."""
-    if is_wrapper(owner):
+    if _is_wrapper(owner):
         return
-    module = _wrapped(module)
+    module = wrapped(module)
     global _owners, _most_owners
     key = id(module)
     earlier = _owners.get(key)
@@ -92,7 +107,7 @@ def _top_of(module):
 
 
 def _has(owner, module) -> bool:
-    return any(_wrapped(each) is module for each in _part(owner, "_modules").values())
+    return any(wrapped(each) is module for each in _part(owner, "_modules").values())
 
 
 def _part(module, name: str) -> dict:
@@ -124,7 +139,7 @@ class _Description:
                     self.state.append((tensor, prefix + name, is_buffer, index))
         for name, child in _part(module, "_modules").items():
             if child is not None:
-                self._visit(_wrapped(child), prefix + name, index)
+                self._visit(wrapped(child), prefix + name, index)
 
 
 def _type_of(module) -> str:
@@ -137,7 +152,7 @@ def _goes(called: str, number: int) -> None:
 
 def watch(library, root, name: str) -> None:
     """Gives a root a name; an empty one is that of its class."""
-    root = _wrapped(root)
+    root = wrapped(root)
     before = _found(root)
     if before is not None and before.root == id(root) and name:
         library.forget_root(before.number)
