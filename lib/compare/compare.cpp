@@ -15,11 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "compare/align/main_share.hpp"
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
 #include "compare/diff/shared_tasks.hpp"
 #include "compare/inside_modules.hpp"
 #include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/backward_lane.hpp"
 #include "compare/model/injected.hpp"
 #include "compare/model/words.hpp"
 #include "compare/prepared_runs.hpp"
@@ -393,10 +395,8 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");
-  const auto inside = ranks_with_backward_inside(runs_, numbers_of(pairs_));
-  for (const Side side : kSides)
-    if (!on(inside, side).empty())
-      on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
+  separate_backward();
+  if (!options.by_layers) separate_shared_work();
   if (RootNames roots = pair_roots(runs_, numbers_of(pairs_)); !roots.empty()) {
     rooted_.emplace(*runs_.candidate, std::move(roots));
     runs_.candidate = &*rooted_;
@@ -410,6 +410,41 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
     if (!on(selections, side).empty())
       on(runs_, side) =
           &on(selected_, side).emplace(*on(runs_, side), std::move(on(selections, side)));
+}
+
+void PreparedRuns::separate_backward() {
+  const auto inside = ranks_with_backward_inside(runs_, numbers_of(pairs_));
+  for (const Side side : kSides) {
+    const auto& ranks = on(inside, side);
+    if (ranks.empty()) continue;
+    const Run& run = *on(runs_, side);
+    on(runs_, side) =
+        &on(apart_, side)
+             .emplace(run, [&run, ranks](std::uint32_t rank) -> std::optional<LanePart> {
+               if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) return std::nullopt;
+               return backward_of_main(run, rank);
+             });
+  }
+}
+
+void PreparedRuns::separate_shared_work() {
+  Both<std::map<std::uint32_t, LanePart>> parts;
+  for (const RankPair& pair : pairs_) {
+    auto shares = shares_of_main(runs_, pair.numbers);
+    for (const Side side : kSides)
+      if (auto& share = on(shares, side))
+        on(parts, side).emplace(on(pair.numbers, side), std::move(*share));
+  }
+  for (const Side side : kSides)
+    if (!on(parts, side).empty())
+      on(runs_, side) =
+          &on(shared_, side)
+               .emplace(*on(runs_, side),
+                        [known = on(parts, side)](std::uint32_t rank) -> std::optional<LanePart> {
+                          const auto part = known.find(rank);
+                          if (part == known.end()) return std::nullopt;
+                          return part->second;
+                        });
 }
 
 std::vector<Both<std::uint32_t>> numbers_of(const std::vector<RankPair>& pairs) {

@@ -7,17 +7,18 @@
 #include "compare/align/rank_pairs.hpp"
 #include "compare/align/root_pairs.hpp"
 #include "compare/align/task_ranks.hpp"
-#include "compare/model/backward_lane.hpp"
 #include "compare/model/renamed_run.hpp"
 #include "compare/model/selected_run.hpp"
 #include "compare/model/side.hpp"
+#include "compare/model/split_lane.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::comparison {
 
 /// Two runs as they are compared: the candidate under the reference's names, of both what both were
-/// recorded for, and backward in separate lanes in both if it is so in one of them.
+/// recorded for, backward in separate lanes in both if it is so in one of them, and what the main
+/// thread does of work that it shares with others in a lane of its own.
 class PreparedRuns {
  public:
   /// All of them must outlive it. @throws Error as compare() does.
@@ -33,7 +34,11 @@ class PreparedRuns {
   [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }
 
  private:
-  Both<std::optional<BackwardLaneRun>> apart_;
+  void separate_backward();
+  void separate_shared_work();
+
+  Both<std::optional<SplitLaneRun>> apart_;
+  Both<std::optional<SplitLaneRun>> shared_;
   std::optional<RootedRun> rooted_;
   std::optional<RenamedRun> renamed_;
   Both<std::optional<SelectedRun>> selected_;

@@ -15,6 +15,7 @@
 #include "compare/model/hash.hpp"
 #include "compare/model/injected.hpp"
 #include "compare/model/layers_view.hpp"
+#include "compare/model/place.hpp"
 #include "compare/model/words.hpp"
 #include "core/counts.hpp"
 
@@ -60,10 +61,10 @@ void RankComparison::pair_lanes() {
   Both<std::vector<Lane>> workers;
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
-      const bool shares_work = lane.role == LaneRole::worker || lane.role == LaneRole::thread;
-      if (shares_work) ++on(state_.totals.evidence.threads, side);
+      const bool shared = shares_work(lane);
+      if (shared) ++on(state_.totals.evidence.threads, side);
       const bool has_own_work = (state_.only_layers || fixed) && lane.role == LaneRole::thread;
-      if (!shares_work || has_own_work)
+      if (!shared || has_own_work)
         on(lanes, side).push_back(lane);
       else if (!state_.only_layers)
         on(workers, side).push_back(lane);

@@ -118,7 +118,7 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate, bool same) {
   };
   const bool a_settled = settles(jobs.reference);
   const bool b_settled = settles(jobs.candidate);
-  if (!a_settled && !b_settled) compare(*jobs.reference, *jobs.candidate);
+  if (!a_settled && !b_settled && !same) compare(*jobs.reference, *jobs.candidate);
 }
 
 /// Of an op of each run, or of one that stands alone.

@@ -60,6 +60,11 @@ std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
   return static_cast<std::uint8_t>(lane.role);
 }
 
+bool shares_work(const Lane& lane) noexcept {
+  return lane.role == LaneRole::worker || lane.role == LaneRole::thread ||
+         (lane.role == LaneRole::main && lane.ordinal > 0);
+}
+
 std::string lane_name(const Lane& lane) {
   switch (lane.role) {
     case LaneRole::main:

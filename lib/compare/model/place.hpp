@@ -13,6 +13,10 @@
 
 namespace ulpscope::comparison {
 
+/// A thread that may take its work from where others do, whoever comes first, or what the main one
+/// does of that.
+[[nodiscard]] bool shares_work(const Lane& lane) noexcept;
+
 /// "main", "autograd", "worker 0", "thread 3".
 [[nodiscard]] std::string lane_name(const Lane& lane);
 

@@ -54,6 +54,21 @@ void load_one_by_one(RunBuilder& run, bool by_thread, int made, const std::strin
   }
 }
 
+/// The main thread and one beside it take tasks from a common store: true where main takes one. A
+/// task goes on with values that are the same in each.
+void share_tasks(RunBuilder& run, const std::vector<bool>& by_main, int changed = -1) {
+  for (std::size_t task = 0; task < by_main.size(); ++task) {
+    run.lane(by_main[task] ? LaneRole::main : LaneRole::thread, 0).step(0).phase(Phase::forward);
+    const std::string n = std::to_string(task);
+    const Tensor begun =
+        run.op("aten::full").arg("fill_value", static_cast<int>(task)).out(labelled(n));
+    const std::string other = static_cast<int>(task) == changed ? " otherwise" : "";
+    Tensor made = run.op("aten::exp").in(begun).out(labelled("exp " + n + other));
+    made = run.op("aten::tanh").in(made).out(labelled("one" + other));
+    static_cast<void>(run.op("aten::tanh").in(made).out(labelled("tanh of one" + other)));
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("workers") {
@@ -446,5 +461,35 @@ TEST_SUITE("workers") {
     CHECK(report.findings[0].kind == FindingKind::rng);
     CHECK(report.findings[0].op == "aten::rand");
     CHECK(first_cause(report) == "thread-rng");
+  }
+
+  TEST_CASE("which tasks the main thread takes from a common store is no difference") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          share_tasks(run, {true, false, false, true, true, false});
+        },
+        [](RunBuilder& run) {
+          share_tasks(run, {false, true, false, false, true, true});
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+    CHECK(report.coverage.aligned == 24);
+  }
+
+  TEST_CASE("a task that is done otherwise is found, whoever takes it") {
+    for (const bool by_main : {false, true}) {
+      CAPTURE(by_main);
+      const Report report = report_of(
+          [](RunBuilder& run) {
+            share_tasks(run, {true, false, false, true, true, false});
+          },
+          [&](RunBuilder& run) {
+            share_tasks(run, {false, true, false, by_main, true, true}, 3);
+          });
+      CHECK(report.verdict == Verdict::diverged);
+      REQUIRE(diverging(report) == 1);
+      CHECK(report.first()->op == "aten::exp");
+      CHECK(report.first()->kind == FindingKind::origin);
+    }
   }
 }

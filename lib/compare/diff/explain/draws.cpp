@@ -4,6 +4,7 @@
 
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/model/place.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
 
@@ -23,24 +24,20 @@ namespace {
   });
 }
 
-[[nodiscard]] bool shares_work(LaneRole role) {
-  return role == LaneRole::worker || role == LaneRole::thread;
-}
-
 [[nodiscard]] bool is_side_by_side(const OpPair& ops) {
-  const LaneRole role = ops.scene.lanes.reference->role;
-  if (!shares_work(role) && role != LaneRole::trainer) return false;
+  const Lane& own = *ops.scene.lanes.reference;
+  if (!shares_work(own) && own.role != LaneRole::trainer) return false;
   const auto lanes = ops.scene.runs.reference->lanes(ops.scene.ranks.reference);
   return std::count_if(lanes.begin(), lanes.end(),
-                       [&](const Lane& lane) { return lane.role == role; }) > 1;
+                       [&](const Lane& lane) { return lane.role == own.role; }) > 1;
 }
 
 /// Several threads draw from the default generator: several of one role, or one beside the program.
 [[nodiscard]] bool shares_generator(const OpPair& ops, const Event& seeded,
                                     const RngTracker::Stream& stream) {
-  const LaneRole role = ops.scene.lanes.reference->role;
   if (seeded.flags & event_flag::explicit_generator) return false;
-  if (shares_work(role)) return stream.drawn_beside_threads || is_side_by_side(ops);
+  if (shares_work(*ops.scene.lanes.reference))
+    return stream.drawn_beside_threads || is_side_by_side(ops);
   return stream.drawn_by_threads || (ops.state.draws_race && is_side_by_side(ops));
 }
 
@@ -80,7 +77,7 @@ void explain_draws(OpPair& ops) {
     const Event& a = reference.event(pair.reference);
     const Event& b = candidate.event(pair.candidate);
     if (!(a.flags & b.flags & event_flag::seeded)) return;
-    if (drew(a) && !shares_work(ops.scene.lanes.reference->role))
+    if (drew(a) && !shares_work(*ops.scene.lanes.reference))
       ops.state.rng.stream(a).drawn_beside_threads = true;
     bool equal = a.rng.before == b.rng.before;
     // Another thread may draw between the look at the state and the draw.
