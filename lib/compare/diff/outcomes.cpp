@@ -12,6 +12,7 @@
 #include "compare/diff/inherited_memory.hpp"
 #include "compare/diff/left_options.hpp"
 #include "compare/diff/noted_generators.hpp"
+#include "compare/diff/unread_results.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
 #include "compare/model/window.hpp"
@@ -148,7 +149,8 @@ void OutcomeJudge::judge() {
     judge_rest(side);
     judge_changed_alone(side);
     judge_adopted(side);
-    judge_unread(side);
+    if (!state_.book.diverges())
+      on(totals.unread, side) += count_unread_results(state_, side, on(storages_, side));
   }
   judge_generators();
   judge_noted();
@@ -472,57 +474,6 @@ void OutcomeJudge::judge_changed_alone(Side side) {
   for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
     if (!on(storages_, side).contains(storage) && !others.contains(content))
       ++state_.totals.outcomes.unknown;
-}
-
-/// What only one run makes and no op reads is nobody's result, unless it comes from what nothing
-/// else reads: the program may read that itself, and this in its place. What the other run makes,
-/// too, is not missing there.
-void OutcomeJudge::judge_unread(Side side) {
-  if (state_.book.diverges()) return;
-  const AloneMemory& alone = on(state_.alone_memory, side);
-  std::map<std::uint64_t, std::uint64_t> reads;  // by storage
-  std::vector<AloneMemory::Unread> unread = alone.unread();
-  std::erase_if(unread, [&](AloneMemory::Unread& one) {
-    std::erase_if(one.sources, [&](std::uint64_t storage) { return !alone.reads(storage); });
-    if (one.sources.empty() || on(storages_, side).contains(one.storage) ||
-        on(state_.made_ahead, side).contains(one.storage))
-      return true;
-    for (const std::uint64_t storage : one.sources) reads.emplace(storage, 0);
-    return false;
-  });
-  if (unread.empty()) return;
-  for_each_op_slot(side, [&](const Event& op, const Slot& slot, bool outermost) {
-    if (!outermost || op.flags & event_flag::view || !comparison::reads(slot)) return;
-    if (const auto known = reads.find(slot.storage); known != reads.end()) ++known->second;
-  });
-  std::set<Content> contents;
-  for (const AloneMemory::Unread& one : unread)
-    if (std::any_of(one.sources.begin(), one.sources.end(), [&](std::uint64_t storage) {
-          return reads.at(storage) <= *alone.reads(storage);
-        }))
-      contents.insert(one.content);
-  if (contents.empty()) return;
-  for_each_op_slot(the_other(side), [&](const Event&, const Slot& slot, bool) {
-    if (slot.role != Role::input && is_known(slot)) contents.erase(content_of(slot));
-  });
-  on(state_.totals.outcomes.unread, side) += contents.size();
-}
-
-/// Calls visit(op, slot, whether no other op calls it).
-template <class Visit>
-void OutcomeJudge::for_each_op_slot(Side side, Visit visit) const {
-  const Run& run = *on(state_.runs, side);
-  const std::uint32_t rank = on(state_.ranks, side);
-  for (const Lane& lane : run.lanes(rank))
-    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
-      const Block block = run.block(rank, lane.id, index);
-      std::set<std::uint64_t> ops;
-      for (const Event& event : block.events) {
-        if (event.kind != EventKind::op) continue;
-        ops.insert(event.position);
-        for (const Slot& slot : event.slots) visit(event, slot, !ops.contains(event.parent));
-      }
-    }
 }
 
 /// What an op that only one run has made became a tensor of the program, and was gone before the

@@ -58,9 +58,6 @@ class OutcomeJudge {
   void judge_made_alone(Side side, const Outcome& outcome);
   void blame_for_more(Side side, const Source& source, const Slot& left);
   void judge_changed_alone(Side side);
-  void judge_unread(Side side);
-  template <class Visit>
-  void for_each_op_slot(Side side, Visit visit) const;
   void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
   void judge_dropped_state(Side side);

@@ -674,6 +674,17 @@ TEST_SUITE("outcomes") {
     CHECK(report_of(program(true, false), program(true, true)).verdict == Verdict::identical);
   }
 
+  TEST_CASE("what is made of numbers that nothing else reads is in no result's place") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor drawn = run.op("aten::rand").draws(1).out(labelled("drawn"));
+      if (changed) run.op("aten::mul").in(drawn).out(labelled("twice"));
+      run.op("aten::ones").out(labelled("1"));
+      run.leaves({});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("what the other run makes elsewhere is not missing there") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
