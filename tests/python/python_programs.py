@@ -446,6 +446,23 @@ def left_options(tools):
             yield f"{where}: exit code {code}, {report['summary']}"
 
 
+def saved_files(tools):
+    """What a program saves beside tensors is an outcome: keys and whole numbers. Other numbers may be times."""
+    tools.record("reference", "saved_files", "none")
+    for change, code, words in (
+        ("none", 0, "identical"),
+        ("time", 0, "identical"),
+        ("key", 1, "key of torch.save is model.0.weight: float32 [3, 3] and optimizer.state.0.momentum_buffer"),
+        ("number", 1, "epoch of torch.save is 3 and 4"),
+        ("less", 1, "key of torch.save is model.1.bias: float32 [3] and optimizer.state.0.momentum_buffer"),
+        ("crossed", 2, "saves 2 tensors that"),
+    ):
+        tools.record(change, "saved_files", change)
+        ended, report = tools.compare("reference", change)
+        if ended != code or words not in report["summary"]:
+            yield f"{change}: exit code {ended}, {report['summary']}"
+
+
 def filled_in_parts(tools):
     """Memory that is not initialized differs in each run, which matters to nothing that fills it."""
     for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
@@ -640,7 +657,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
-         "left_options": left_options, "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
+         "left_options": left_options, "saved_files": saved_files, "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}

@@ -12,6 +12,7 @@
 #include "compare/diff/inherited_memory.hpp"
 #include "compare/diff/left_options.hpp"
 #include "compare/diff/noted_generators.hpp"
+#include "compare/diff/saved_files.hpp"
 #include "compare/diff/unread_results.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
@@ -524,6 +525,7 @@ void OutcomeJudge::judge_noted() {
                     state_.runs.candidate->environment(state_.ranks.candidate)};
   judge_noted_generators(noted);
   if (!state_.book.diverges()) judge_left_options(noted);
+  if (!state_.book.diverges()) judge_saved_files(noted);
 }
 
 /// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
@@ -551,6 +553,14 @@ void OutcomeJudge::judge_noted_generators(const Noted& noted) {
 /// An optimizer that both runs leave is set otherwise since its last step.
 void OutcomeJudge::judge_left_options(const Noted& noted) {
   auto differing = left_options(noted.reference, noted.candidate);
+  if (differing.empty()) return;
+  enter_at_ends(FindingKind::arguments,
+                [&](Finding& finding) { finding.arguments = std::move(differing); });
+}
+
+/// A file that both runs save has other keys or whole numbers.
+void OutcomeJudge::judge_saved_files(const Noted& noted) {
+  auto differing = saved_otherwise(noted.reference, noted.candidate);
   if (differing.empty()) return;
   enter_at_ends(FindingKind::arguments,
                 [&](Finding& finding) { finding.arguments = std::move(differing); });

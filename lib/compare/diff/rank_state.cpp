@@ -48,6 +48,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
     on(to.extra, side) += on(more.extra, side);
     if (on(to.extra_names, side).empty()) on(to.extra_names, side) = on(more.extra_names, side);
     on(to.extra_numbers, side) += on(more.extra_numbers, side);
+    on(to.extra_saves, side) += on(more.extra_saves, side);
     on(to.unread, side) += on(more.unread, side);
     on(to.extra_draws, side) += on(more.extra_draws, side);
   }

@@ -63,6 +63,7 @@ struct OutcomeTotals {
   Both<std::uint64_t> extra;   ///< that one run alone leaves
   Both<std::vector<std::string>> extra_names;  ///< of the first of these that have one
   Both<std::uint64_t> extra_numbers;           ///< that one run alone has computed and read
+  Both<std::uint64_t> extra_saves;             ///< tensors that one run alone saves
   Both<std::uint64_t> unread;                  ///< that one run alone has made, and no op reads
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
   /// That end in different states, where threads may have drawn from them.

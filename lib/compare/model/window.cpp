@@ -15,16 +15,15 @@ namespace {
          });
 }
 
-/// A tensor of an optimizer's state is written to an archive.
+/// A tensor of an optimizer's state is written to an archive, by C++: Python writes such tensors,
+/// which have names, in the order of their keys.
 [[nodiscard]] bool saves_state(const Event& event) {
-  return event.op == kSave && event.slots.size() == 1 &&
+  return event.op == kSave && event.slots.size() == 1 && event.slots.front().name.empty() &&
          (event.slots.front().flags & slot_flag::optimizer_state) != 0;
 }
 
 [[nodiscard]] bool is_saved_before(const Event& event, const Event& other) {
-  const Slot& slot = event.slots.front();
-  const Slot& other_slot = other.slots.front();
-  return std::tie(slot.name, slot.storage) < std::tie(other_slot.name, other_slot.storage);
+  return event.slots.front().storage < other.slots.front().storage;
 }
 
 }  // namespace

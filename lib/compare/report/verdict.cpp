@@ -116,6 +116,10 @@ namespace {
       return fmt::format("the {} reads {} that the {} does not read", name(side),
                          core::counted(on(outcomes.extra_numbers, side), "number"),
                          name(the_other(side)));
+    if (on(outcomes.extra_saves, side) > 0)
+      return fmt::format("the {} saves {} that the {} does not save at that place", name(side),
+                         core::counted(on(outcomes.extra_saves, side), "tensor"),
+                         name(the_other(side)));
     if (on(outcomes.unread, side) > 0)
       return fmt::format(
           "the {} makes {} that the {} does not make and that no op reads: the program may have "

@@ -6,12 +6,13 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import compilation, cpp_kernels, generators, modules, optimizers, pools, program, trees, triton_kernels
+from . import compilation, cpp_kernels, generators, modules, optimizers, pools, program, saves, trees, triton_kernels
 from .capture import finish, finish_before_exit
 from .imports import after_import
 
 after_import("torch.nn.modules.module", modules.follow)
 after_import("torch.optim.optimizer", optimizers.follow)
+after_import("torch.serialization", saves.follow)
 after_import("torch._dynamo.callback", compilation.follow_compilers)
 after_import("torch._dynamo.eval_frame", trees.follow_wrappers)
 after_import("torch.fx.graph_module", trees.follow_graphs)

@@ -30,3 +30,11 @@ def address_of(tensor):
         return tensor._cdata
     with _torch_c.DisableTorchFunction():
         return tensor._cdata
+
+
+def words_of(tensor):
+    """Its dtype and shape; None for what is no tensor, and for subclasses."""
+    if type(tensor) not in _plain:
+        return None
+    with _torch_c.DisableTorchFunction():
+        return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

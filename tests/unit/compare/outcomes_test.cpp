@@ -330,6 +330,42 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("a number that one run saves otherwise is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("saved.keys.k", "model.weight: float32 [4]\nepoch: int");
+      run.environment("saved.file.0", "k");
+      run.environment("saved.file.0.numbers", changed ? "epoch=4" : "epoch=3");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(has(report.summary, "epoch of torch.save is 3 and 4"));
+  }
+
+  TEST_CASE("a key under which one run alone saves is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const std::string keys = changed ? "other" : "keys";
+      run.environment("saved.keys." + keys, changed ? "a: float32 [4]\nc: float32 [4]"
+                                                    : "a: float32 [4]\nb: float32 [4]");
+      run.environment("saved.file.0", keys);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    REQUIRE(report.first()->arguments.size() == 1);
+    CHECK(report.first()->arguments[0].reference == "b: float32 [4]");
+    CHECK(report.first()->arguments[0].candidate == "c: float32 [4]");
+  }
+
+  TEST_CASE("a tensor that one run alone saves is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.op(kSave).in(weight);
+      if (changed) run.op(kSave).in(weight);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "the candidate saves 1 tensor"));
+  }
+
   TEST_CASE("a hyperparameter that one run changes after the last step is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("end.optimizer.0", "SGD");
