@@ -1,5 +1,7 @@
 #include "capture/value.hpp"
 
+#include <ATen/SparseCsrTensorImpl.h>
+#include <ATen/SparseCsrTensorUtils.h>
 #include <ATen/SparseTensorImpl.h>
 
 #include <algorithm>
@@ -48,6 +50,25 @@ const c10::StorageImpl& storage_of_parts(const at::Tensor& tensor) {
   return *sparse_impl(tensor).values().storage().unsafeGetStorageImpl();
 }
 
+/// Calls visit(part) for the tensors in which a sparse one has its indices and values. A tensor of
+/// torch.func that wraps one has the same layout.
+template <class Visit>
+void for_each_part(const at::Tensor& tensor, Visit visit) {
+  const c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
+  if (tensor.layout() == c10::kSparse) {
+    const auto* const sparse = dynamic_cast<const at::SparseTensorImpl*>(impl);
+    if (sparse == nullptr) return;
+    visit(sparse->indices());
+    visit(sparse->values());
+  } else if (at::sparse_csr::is_sparse_compressed(tensor)) {
+    const auto* const sparse = dynamic_cast<const at::SparseCsrTensorImpl*>(impl);
+    if (sparse == nullptr) return;
+    visit(sparse->compressed_indices());
+    visit(sparse->plain_indices());
+    visit(sparse->values());
+  }
+}
+
 /// Sparse tensors are their parts, and their memory is that of their values; other layouts and
 /// devices cannot be read here.
 void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
@@ -69,16 +90,18 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
 }  // namespace
 
 bool has_readable_parts(const at::Tensor& tensor) {
-  return tensor.layout() == c10::kSparse && tensor.device().type() == at::kCPU &&
-         is_readable(sparse_impl(tensor).indices()) && is_readable(sparse_impl(tensor).values());
+  if (tensor.layout() != c10::kSparse || tensor.device().type() != at::kCPU) return false;
+  const auto* const sparse =
+      dynamic_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
+  return sparse != nullptr && is_readable(sparse->indices()) && is_readable(sparse->values());
 }
 
 Digest digest_of_parts(Thread& thread, const at::Tensor& tensor) {
   DigestStream both;
-  for (const at::Tensor& part : {sparse_impl(tensor).indices(), sparse_impl(tensor).values()}) {
+  for_each_part(tensor, [&](const at::Tensor& part) {
     const Digest digest = digest_of(thread, content_of(part));
     both.update(std::as_bytes(std::span(&digest, 1)));
-  }
+  });
   return both.finish();
 }
 
@@ -205,6 +228,10 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   if (!is_readable(tensor)) {
     if (is_on_device(tensor))
       return see_written_on_device(thread, tensor, place, writer, already_written, keeps_rest);
+    for_each_part(tensor, [&](const at::Tensor& part) {
+      note_written(part, writer);
+      mark_unfilled_scratch(part);  // there may have been room for more elements
+    });
     see_parts(thread, tensor, seen);
     return seen;
   }

@@ -1,5 +1,5 @@
-"""Fills memory that is not initialized by index, by mask, and by what packing and unpacking sequences do, and trains
-with it. `filled_in_parts.py FACTOR`: of what one step writes there."""
+"""Fills memory that is not initialized by index, by mask, and by what packing and unpacking sequences and sparse
+tensors with duplicates do, and trains with it. `filled_in_parts.py FACTOR`: of what one step writes there."""
 
 import sys
 
@@ -20,6 +20,9 @@ for step in range(3):
     by_index[torch.tensor([2, 5, 4])] = values[3:]
     by_mask[values > 2] = 1.0
     by_mask.masked_fill_(values <= 2, 2.0)
+    edges = torch.sparse_coo_tensor(torch.randint(0, 6, (2, 30)), torch.ones(30), (6, 6))
+    weights = edges.to_sparse_csr()
+    by_mask = by_mask * (weights @ values.unsqueeze(1)).squeeze(1)
     optimizer.zero_grad()
     loss = ((head(padded) - by_index) * by_mask).pow(2).mean()
     loss.backward()
