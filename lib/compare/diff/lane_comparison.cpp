@@ -177,6 +177,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
                 [&](Record& record) { keep_effect(record, scene, at); });
   if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(state_, reference)) return;
+  lone_.passed(reference);
   if (judgement.outcome != Outcome::equal) note_path(scene, at);
   const std::uint64_t occurrence =
       state_.history.occurrence(identity(*scene.lanes.reference, reference), scene.step);

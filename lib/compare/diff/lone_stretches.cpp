@@ -15,6 +15,35 @@
 
 namespace ulpscope::comparison {
 
+namespace {
+
+/// Calls visit(key) for each parameter that an op updates.
+template <class Visit>
+void for_each_updated(const Event& op, Visit visit) {
+  for (const Slot& slot : op.slots)
+    if (writes(slot) && (slot.flags & slot_flag::parameter) && !slot.name.empty())
+      visit(KeyHash().add(op.root).add(slot.name).value());
+}
+
+}  // namespace
+
+void LoneStretches::passed(const Event& op) {
+  if (op.phase != Phase::optimizer) return;
+  for_each_updated(op, [&](std::uint64_t parameter) { updated_.insert(parameter); });
+}
+
+/// What both runs have updated in this step.
+bool LoneStretches::updates_again(const Stretch& stretch) const {
+  std::size_t updates = 0;
+  std::size_t again = 0;
+  for (const auto& [side, window, index] : stretch.units)
+    for_each_updated(window.event(index), [&](std::uint64_t parameter) {
+      ++updates;
+      again += updated_.contains(parameter) ? 1 : 0;
+    });
+  return updates > 0 && again == updates;
+}
+
 std::size_t LoneStretches::end_of_stretch() const {
   std::size_t end = walk_.cursor();
   while (end < walk_.committed() && !walk_.entries()[end].aligned()) ++end;
@@ -210,6 +239,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
                           record.evidence.alone_draws = ops.draws;
                           record.evidence.alone_casts = ops.casts;
                           record.evidence.among_updates = stands_among_updates(scene);
+                          record.evidence.updated_again = updates_again(stretch);
                         });
   // Whether a difference follows from it does not show where values were given.
   if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 
 #include "compare/align/lane_walk.hpp"
 #include "compare/diff/explain/stretch.hpp"
@@ -22,10 +23,15 @@ class LoneStretches {
       : state_(state), walk_(walk), neighbours_(neighbours), watch_(watch), layers_(layers) {}
 
   /// `alone` if one run has the step and the other one lacks it.
-  void begin_step(bool alone) noexcept { step_alone_ = alone; }
+  void begin_step(bool alone) noexcept {
+    step_alone_ = alone;
+    updated_.clear();
+  }
   /// Entries of the walk have new numbers.
   void begin_window() noexcept { until_ = 0; }
 
+  /// Both runs have this op.
+  void passed(const Event& op);
   /// Takes the walk's current entry. `last_position` is that of the last partner in the reference.
   void leave(const Scene& scene, std::optional<std::uint64_t> last_position);
 
@@ -33,6 +39,7 @@ class LoneStretches {
   [[nodiscard]] std::size_t end_of_stretch() const;
   [[nodiscard]] bool cut_off(std::size_t end) const;
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
+  [[nodiscard]] bool updates_again(const Stretch& stretch) const;
   void count_alone(const Scene& scene, EventPair at, bool op);
   void note_node(const Scene& scene, Side side, std::uint32_t node);
   void note_update(Side side, const Window& window, std::uint32_t op);
@@ -50,6 +57,7 @@ class LoneStretches {
   std::size_t until_ = 0;   ///< entries up to here belong to the stretch that was taken last
   Source source_;           ///< of that stretch
   bool otherwise_ = false;  ///< its ops compute what ops of the other run compute
+  std::unordered_set<std::uint64_t> updated_;  ///< parameters, by both runs in this step
   ReplacedBackwards replaced_;
   UpdatesInLists in_lists_;
 };

@@ -91,7 +91,8 @@ namespace {
   return {};
 }
 
-/// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate".
+/// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate"; or
+/// updates them more often.
 [[nodiscard]] std::string updates(const Case& of) {
   if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer ||
       of.evidence().moved)
@@ -99,8 +100,11 @@ namespace {
   for (const Side side : kSides) {
     const auto& updated = on(of.evidence().alone_updates, side);
     if (updated.empty() || !on(of.evidence().alone_updates, the_other(side)).empty()) continue;
-    return fmt::format("{} {} not updated in the {}", listed(updated, 3),
-                       updated.size() == 1 ? "is" : "are", name(the_other(side)));
+    const std::string_view are = updated.size() == 1 ? "is" : "are";
+    if (of.evidence().updated_again)
+      return fmt::format("{} {} updated again in the {}", listed(updated, 3), are, name(side));
+    return fmt::format("{} {} not updated in the {}", listed(updated, 3), are,
+                       name(the_other(side)));
   }
   return {};
 }

@@ -166,6 +166,23 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report_of(program("aten::mul_")), "skipped-step") == nullptr);
   }
 
+  TEST_CASE("an update that one run makes twice is not one that the other leaves out") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      const auto update = [&](const std::string& to) {
+        run.op("aten::add_").flag(event_flag::in_optimizer).in(w).writes(w, labelled(to));
+      };
+      update("updated");
+      if (changed) update("updated again");
+      run.phase(Phase::data);
+      run.op("aten::sum").in(w).out(labelled(changed ? "a" : "b"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(has(report.summary, "fc.weight is updated again in the candidate"));
+    CHECK(find_cause(report, "skipped-step") == nullptr);
+  }
+
   TEST_CASE("an update that comes at another place of the step is not skipped") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.without_optimizer().step(0).phase(Phase::optimizer);

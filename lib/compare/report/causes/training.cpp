@@ -93,7 +93,7 @@ std::optional<Cause> scale_of_gradients(const Case& of) {
 
 std::optional<Cause> skipped_step(const Case& of) {
   if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer ||
-      of.evidence().among_updates || of.evidence().moved)
+      of.evidence().among_updates || of.evidence().updated_again || of.evidence().moved)
     return std::nullopt;
   for (const Side side : kSides) {
     const Side other = the_other(side);
