@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include "capture/argument_reader.hpp"
@@ -173,9 +175,16 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
   if (uses && frame.info->kind == EventKind::op) attribute(frame, owner);
 }
 
+/// A torch.autograd.Function, by the name of its type, which is none of LibTorch's: of
+/// libtorch_python (torch/csrc/autograd/python_function.h).
+bool is_of_python(const torch::autograd::Node& node) {
+  return std::string_view(typeid(node).name()) == "N5torch8autograd6PyNodeE";
+}
+
 bool runs_user_code(torch::autograd::Node& node, const OpInfo& info) {
-  return info.user_node || !node.tensor_pre_hooks().empty() || !node.pre_hooks().empty() ||
-         !node.post_hooks().empty() || !node.retains_grad_hooks().empty();
+  return info.user_node || is_of_python(node) || !node.tensor_pre_hooks().empty() ||
+         !node.pre_hooks().empty() || !node.post_hooks().empty() ||
+         !node.retains_grad_hooks().empty();
 }
 
 void look_at_settings(Thread& thread) {

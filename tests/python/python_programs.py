@@ -463,6 +463,19 @@ def saved_files(tools):
             yield f"{change}: exit code {ended}, {report['summary']}"
 
 
+def backward_function(tools):
+    """The line of an op in the backward of a function that Python defines."""
+    for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
+        tools.record(name, "backward_function", factor)
+    code, report = tools.compare("reference", "equal")
+    if code != 0:
+        yield f"equal runs: exit code {code}, {report['summary']}"
+    code, report = tools.compare("reference", "other")
+    first = report["first"] or {}
+    if code != 1 or first.get("op") != "aten::mul" or "gradient * FACTOR" not in first.get("source", ""):
+        yield f"another factor: exit code {code}, {first.get('source')}, {report['summary']}"
+
+
 def filled_in_parts(tools):
     """Memory that is not initialized differs in each run, which matters to nothing that fills it."""
     for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
@@ -657,7 +670,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
-         "left_options": left_options, "saved_files": saved_files, "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
+         "left_options": left_options, "saved_files": saved_files, "backward_function": backward_function,
+         "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
