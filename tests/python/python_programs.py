@@ -463,30 +463,26 @@ def saved_files(tools):
             yield f"{change}: exit code {ended}, {report['summary']}"
 
 
-def backward_function(tools):
-    """The line of an op in the backward of a function that Python defines."""
+def with_other_factor(tools, program, is_found):
+    """Equal runs of a program are equal, and one with another factor differs, first by what `is_found` says of it."""
     for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
-        tools.record(name, "backward_function", factor)
+        tools.record(name, program, factor)
     code, report = tools.compare("reference", "equal")
     if code != 0:
         yield f"equal runs: exit code {code}, {report['summary']}"
     code, report = tools.compare("reference", "other")
-    first = report["first"] or {}
-    if code != 1 or first.get("op") != "aten::mul" or "gradient * FACTOR" not in first.get("source", ""):
-        yield f"another factor: exit code {code}, {first.get('source')}, {report['summary']}"
+    if code != 1 or not is_found(report["first"]) or len(report["findings"]) != 1:
+        yield f"another factor: exit code {code}, {report['first']}, {report['summary']}"
+
+
+def backward_function(tools):
+    """The line of an op in the backward of a function that Python defines."""
+    return with_other_factor(tools, "backward_function", lambda first: "gradient * FACTOR" in first["source"])
 
 
 def filled_in_parts(tools):
     """Memory that is not initialized differs in each run, which matters to nothing that fills it."""
-    for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
-        tools.record(name, "filled_in_parts", factor)
-    code, report = tools.compare("reference", "equal")
-    if code != 0:
-        yield f"equal runs: exit code {code}, {report['summary']}"
-    code, report = tools.compare("reference", "other")
-    first = report["first"] or {}
-    if code != 1 or (first.get("op"), first.get("step")) != ("aten::mul", 1) or len(report["findings"]) != 1:
-        yield f"another factor: exit code {code}, {report['summary']}"
+    return with_other_factor(tools, "filled_in_parts", lambda first: (first["op"], first["step"]) == ("aten::mul", 1))
 
 
 def pools(tools):
