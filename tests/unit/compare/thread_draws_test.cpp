@@ -101,4 +101,21 @@ TEST_SUITE("draws of threads") {
         });
     CHECK(report.verdict == Verdict::identical);
   }
+
+  TEST_CASE("a draw that one run alone makes in a thread that is joined is why others differ") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (const std::uint32_t thread : {0U, 1U}) {
+        run.lane(LaneRole::trainer, thread, "", "train+11a0").step(0).phase(Phase::forward);
+        const std::string position = std::to_string(run.drawn());
+        const Tensor drawn = run.op("aten::rand").draws(1).out(labelled("drawn" + position));
+        run.op("aten::tanh").in(drawn).out(labelled("tanh" + position));
+        if (changed && thread == 0) run.op("aten::randn").draws(1).out(labelled("unused"));
+      }
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->kind == FindingKind::sequence);
+    CHECK(report.first()->lane == "trainer 0");
+    CHECK(first_cause(report) == "rng-shift");
+  }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compare/diff/effect.hpp"
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/model/place.hpp"
@@ -39,6 +40,13 @@ namespace {
   if (shares_work(*ops.scene.lanes.reference))
     return stream.drawn_beside_threads || is_side_by_side(ops);
   return stream.drawn_by_threads || (ops.state.draws_race && is_side_by_side(ops));
+}
+
+/// A draw that one run alone makes in another lane has moved the generator: threads that take
+/// turns, each with work of its own.
+[[nodiscard]] bool moved_elsewhere(const OpPair& ops, const RngTracker::Stream& stream) {
+  return stream.drawn_alone && is_kept(stream.drawn_alone->finding) && !ops.state.draws_race &&
+         stream.drawn_in != RngTracker::kNoLane && stream.drawn_in != ops.scene.lanes.reference->id;
 }
 
 /// Whether both drew the same numbers, where their results say so.
@@ -116,6 +124,12 @@ void explain_draws(OpPair& ops) {
     const auto read = read_as_seed(ops, a, candidate.event(shifted.candidate));
     stream.shifted = read.has_value();
     if (read) stream.source = *read;
+    if (!read && moved_elsewhere(ops, stream)) {
+      stream.shifted = true;
+      stream.source = *stream.drawn_alone;
+      ops.state.book.make_diverging(
+          stream.source, [&](Record& record) { keep_effect(record, ops.scene, shifted); });
+    }
   }
   if (stream.shifted) {
     if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
