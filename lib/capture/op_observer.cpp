@@ -18,6 +18,7 @@
 #include "capture/collectives.hpp"
 #include "capture/device_backend.hpp"
 #include "capture/device_values.hpp"
+#include "capture/drawn_generators.hpp"
 #include "capture/environment.hpp"
 #include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
@@ -79,11 +80,15 @@ bool copies_from_device_later(c10::ArrayRef<const c10::IValue> inputs) {
          inputs[1].toTensor().device().type() == kBackendDevice;
 }
 
-RngFingerprint rng_after(const Frame& frame) {
+RngFingerprint see_rng_after(const Frame& frame) {
   if ((frame.flags & event_flag::explicit_generator) == 0)
     return default_fingerprint(frame.rng_device);
-  const auto generator = frame.generator.lock();
-  return generator ? fingerprint(at::Generator(generator)) : RngFingerprint{};
+  const auto held = frame.generator.lock();
+  if (!held) return {};
+  const at::Generator generator(held);
+  const RngFingerprint left = fingerprint(generator);
+  note_drawn(generator, left);
+  return left;
 }
 
 void note_group(Frame& frame, const GroupMember& member) {
@@ -757,7 +762,7 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
     note_results(thread, frame, results_of(record));
   } else if (frame.info->kind == EventKind::op) {
     if (record.num_outputs() > 0 && record.outputs().empty()) frame.flags |= event_flag::threw;
-    if (frame.info->seeded) after = rng_after(frame);
+    if (frame.info->seeded) after = see_rng_after(frame);
     write_arguments_back(thread, frame);
     see_results(thread, frame, results_of(record));
     if (frame.in_reference.same_inputs) return end_as_in_reference(thread, record, after);

@@ -12,6 +12,7 @@
 
 #include "capture/collectives.hpp"
 #include "capture/device_values.hpp"
+#include "capture/drawn_generators.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
 #include "capture/injection.hpp"
@@ -420,6 +421,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     add_what_matters(freed_memory().take_all(), outcomes);
     add_standing(outcomes, EndOf::run);
     give_up_arriving(*thread);
+    send_moved_generators(*thread);
     send(*thread, outcome("end of run"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
     tell_injection(*thread);

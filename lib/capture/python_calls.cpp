@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/drawn_generators.hpp"
 #include "capture/environment.hpp"
 #include "capture/kept_tensors.hpp"
 #include "capture/module_calls.hpp"
@@ -286,6 +287,11 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_notice(const char* sentence) {
 
 /// A process of a pool has done a task. To be called without the interpreter's lock.
 ULPSCOPE_FOR_PYTHON void ulpscope_python_end_task() { send_outcomes_of_task(); }
+
+/// How often a process of multiprocessing draws depends on time.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_leave_out_generators() {
+  with_thread("generators of a process", [](Thread&) { leave_out_generators(); });
+}
 
 /// The interpreter ends: what comes later takes apart what the run leaves. To be called without the
 /// interpreter's lock.

@@ -14,6 +14,7 @@
 #include "capture/boundary_links.hpp"
 #include "capture/collectives.hpp"
 #include "capture/device_values.hpp"
+#include "capture/drawn_generators.hpp"
 #include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/graphs.hpp"
@@ -96,6 +97,7 @@ void before_fork() {
   lock_step_window();
   lock_module_calls();
   lock_saved_options();
+  lock_drawn_generators();
   lock_module_names();
   lock_program_symbols();
   boundary_links().lock();
@@ -122,6 +124,7 @@ void release_locks() {
   boundary_links().unlock();
   unlock_program_symbols();
   unlock_module_names();
+  unlock_drawn_generators();
   unlock_saved_options();
   unlock_module_calls();
   unlock_step_window();

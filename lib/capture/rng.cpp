@@ -19,11 +19,11 @@ namespace {
 static_assert(at::MERSENNE_STATE_N == std::tuple_size_v<decltype(core::CpuGeneratorState::words)>);
 
 template <class State>
-RngFingerprint fingerprint_of(const State& state, Thread* sender) {
+RngFingerprint fingerprint_of(const State& state, bool fresh, Thread* sender) {
   const auto bytes = std::as_bytes(std::span(&state, 1));
   const Digest known = digest(bytes);
   if (sender != nullptr) sender->send_content(known, bytes);
-  return {.seed = state.seed, .state = known, .known = true};
+  return {.seed = state.seed, .state = known, .fresh = fresh, .known = true};
 }
 
 /// While another thread draws, waits as the op itself would, but not for long: a program may call
@@ -40,28 +40,21 @@ std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
 /// Both query the host's side of the generator. While a graph is captured they are rejected.
 RngFingerprint cuda_fingerprint(const at::Generator& generator, Thread* sender) {
   try {
-    return fingerprint_of(
-        core::GpuGeneratorState{.seed = generator.current_seed(),
-                                .offset = generator.unsafeGetGeneratorImpl()->get_offset()},
-        sender);
+    const core::GpuGeneratorState state{.seed = generator.current_seed(),
+                                        .offset = generator.unsafeGetGeneratorImpl()->get_offset()};
+    return fingerprint_of(state, state.offset == 0, sender);
   } catch (...) {
     return {};
   }
 }
 
-}  // namespace
-
-RngFingerprint fingerprint(const at::Generator& generator, Thread* sender) {
-  if (!generator.defined()) return {};
-  if (generator.device().type() == at::kCUDA) return cuda_fingerprint(generator, sender);
-  if (generator.device().type() != at::kCPU) return {};
-  auto* engine = at::check_generator<at::CPUGeneratorImpl>(generator);
-  std::unique_lock lock = lock_soon(engine->mutex_);
+RngFingerprint cpu_fingerprint(at::CPUGeneratorImpl& engine, Thread* sender) {
+  std::unique_lock lock = lock_soon(engine.mutex_);
   if (!lock.owns_lock()) return {};
 
-  const at::mt19937_data_pod data = engine->engine().data();
-  const auto float_sample = engine->next_float_normal_sample();
-  const auto double_sample = engine->next_double_normal_sample();
+  const at::mt19937_data_pod data = engine.engine().data();
+  const auto float_sample = engine.next_float_normal_sample();
+  const auto double_sample = engine.next_double_normal_sample();
   lock.unlock();  // sending may wait
 
   core::CpuGeneratorState state{};
@@ -77,7 +70,26 @@ RngFingerprint fingerprint(const at::Generator& generator, Thread* sender) {
     state.next_double_normal = *double_sample;
     state.cached |= core::CpuGeneratorState::kHasDouble;
   }
-  return fingerprint_of(state, sender);
+  // What set_current_seed() leaves: the words that it makes are not numbers yet.
+  const bool fresh = data.left_ == 1 && data.next_ == 0 && state.cached == 0;
+  return fingerprint_of(state, fresh, sender);
+}
+
+}  // namespace
+
+RngFingerprint fingerprint(const at::Generator& generator, Thread* sender) {
+  if (!generator.defined()) return {};
+  if (generator.device().type() == at::kCUDA) return cuda_fingerprint(generator, sender);
+  if (generator.device().type() != at::kCPU) return {};
+  return cpu_fingerprint(*at::check_generator<at::CPUGeneratorImpl>(generator), sender);
+}
+
+RngFingerprint last_fingerprint(const c10::weak_intrusive_ptr<c10::GeneratorImpl>& generator) {
+  if (const auto held = generator.lock()) return fingerprint(at::Generator(held));
+  // No generator releases anything before it is destroyed, which the weak reference puts off.
+  c10::GeneratorImpl* const gone = generator._unsafe_get_target();
+  if (gone == nullptr || gone->device().type() != at::kCPU) return {};
+  return cpu_fingerprint(static_cast<at::CPUGeneratorImpl&>(*gone), nullptr);
 }
 
 RngFingerprint default_fingerprint(c10::Device device, Thread* sender) {

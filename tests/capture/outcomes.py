@@ -29,11 +29,14 @@ ENDS = {
     "raw-buffer": ("write", "end of run"), "raw-set_data": ("sequence", "aten::detach"),
     "raw-state": ("write", "end of run"), "raw-leaf": ("write", "end of run"),
     "raw-loaded": ("write", "end of run"), "raw-unread": None, "raw-output": ("write", "end of thread"),
+    "seed": ("rng", "end of run"), "set-state": ("rng", "end of run"), "raw-draw": ("rng", "end of run"),
+    "restored": None,
 }
 # What no op has written or read may matter or not.
 UNREAD = {"raw-unread"}
 # Of each kind: what a process does as it ends must not depend on them.
-SOME_ENDS = ["none", "scale", "set_data", "buffer", "gradient", "held", "rebound", "draw", "raw", "raw-unread", "raw-output"]
+SOME_ENDS = ["none", "scale", "set_data", "buffer", "gradient", "held", "rebound", "draw", "raw", "raw-unread",
+             "raw-output", "seed"]
 # Ways of a run, and whether its objects are gone when its process ends.
 WAYS = [([], True), (["--exit"], False), (["--quit"], False), (["--steps", "1"], True)]
 MODES = ["parallel", "step-by-step", "in-turn", "parallel-for", "pool", "launch"]

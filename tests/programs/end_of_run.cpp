@@ -58,6 +58,8 @@ struct Left {
   Tensor output;    ///< freed before the end; no op reads it
   Tensor distance;  ///< a number in memory that is larger: its op allocates as much as it adds up
   torch::optim::SGD* optimizer = nullptr;
+  at::Generator first = at::make_generator<at::CPUGeneratorImpl>(4);
+  at::Generator second = at::make_generator<at::CPUGeneratorImpl>(5);
 };
 
 float* bytes_of(const Tensor& tensor) { return static_cast<float*>(tensor.data_ptr()); }
@@ -73,6 +75,10 @@ Tensor through_archive(const Tensor& tensor) {
   Tensor loaded;
   torch::load(loaded, archive);
   return loaded;
+}
+
+at::mt19937_data_pod state_of(const at::Generator& generator) {
+  return at::check_generator<at::CPUGeneratorImpl>(generator)->engine().data();
 }
 
 /// @param lr of its next step
@@ -125,6 +131,10 @@ const std::map<std::string, End>& ends() {
       {"held", [](Left& left) { left.held.add_(1); }},
       {"rebound", [](Left& left) { left.held = left.held * 1.0001; }},
       {"draw", [](Left&) { torch::rand({3}); }},
+      {"seed", [](Left& left) { left.second.set_current_seed(77); }},
+      {"set-state", [](Left& left) { left.second.set_state(left.first.get_state()); }},
+      {"raw-draw",
+       [](Left& left) { at::check_generator<at::CPUGeneratorImpl>(left.second)->random(); }},
       {"saved", [](Left& left) { save(*left.optimizer, 0.1); }},
       {"saved-lr", [](Left& left) { save(*left.optimizer, 0.05); }},
       {"saved-at-last",
@@ -137,6 +147,12 @@ const std::map<std::string, End>& ends() {
       {"one", [](Left& left) { left.held.mul_(1.0); }},
       {"twice", [](Left& left) { left.held.neg_().neg_(); }},
       {"copied", [](Left& left) { left.held = left.held.clone(); }},
+      {"restored",
+       [](Left& left) {
+         const Tensor state = left.second.get_state();
+         left.second.set_current_seed(77);
+         left.second.set_state(state);
+       }},
   };
   return all;
 }
@@ -175,6 +191,7 @@ void train(const EndSettings& settings) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       left.average[i].mul_(0.9).add_(weights[i], 0.1);
     left.held = loss.detach() * left.leaf.sum() + left.loaded.sum();
+    left.held += torch::rand({}, left.first) * torch::rand({}, left.second);
     left.distance = torch::mse_loss(weights[1], left.average[1]);
   }
   {
@@ -197,8 +214,12 @@ void train(const EndSettings& settings) {
   digest = raw_digest(digest, left.leaf);
   digest = raw_digest(digest, left.loaded);
   digest = raw_digest(digest, left.unread);
-  auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
-  digest = (digest ^ generator->engine().data().next_) * std::uint64_t{0x100000001b3};
+  for (const at::Generator& generator :
+       {at::detail::getDefaultCPUGenerator(), left.first, left.second}) {
+    const at::mt19937_data_pod state = state_of(generator);
+    digest = (digest ^ state.next_) * std::uint64_t{0x100000001b3};
+    digest = (digest ^ state.state_[0]) * std::uint64_t{0x100000001b3};
+  }
   std::printf("leaves\nfinal digest %016llx\n", static_cast<unsigned long long>(digest));
   std::fflush(stdout);
   if (settings.exits) std::exit(0);

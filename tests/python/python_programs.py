@@ -191,15 +191,17 @@ def python_generator(tools):
 
 
 def moved_generators(tools):
-    """A generator of Python or NumPy that one run draws from once more is an outcome, unless time decides how often."""
+    """A generator that one run draws from once more, or seeds, is an outcome, unless time decides how often."""
     for name, *flags in (("none", "none"), ("again", "none"), ("python", "python"), ("numpy", "numpy", "leave"),
-                         ("held", "held"), ("files", "files"), ("more_files", "more_files"), ("thread", "none", "thread"),
-                         ("other_thread", "none", "thread"), ("child", "none", "child"), ("other_child", "none", "child")):
+                         ("held", "held"), ("seeded", "seeded"), ("set_state", "set_state"), ("by_chance", "by_chance"),
+                         ("by_chance_again", "by_chance"), ("files", "files"), ("more_files", "more_files"),
+                         ("thread", "none", "thread"), ("other_thread", "none", "thread"), ("child", "none", "child"), ("other_child", "none", "child")):
         tools.record(name, "generators", *flags)
     for reference, candidate, code, generators in (
             ("none", "again", 0, []), ("none", "python", 1, ["python"]), ("none", "numpy", 1, ["numpy"]),
-            ("none", "held", 1, ["__main__.held"]), ("files", "more_files", 1, ["python"]),
-            ("thread", "other_thread", 2, []), ("child", "other_child", 0, [])):
+            ("none", "held", 1, ["__main__.held"]), ("none", "seeded", 1, ["generator 2 of the program"]),
+            ("none", "set_state", 1, ["generator 2 of the program"]), ("by_chance", "by_chance_again", 0, []),
+            ("files", "more_files", 1, ["python"]), ("thread", "other_thread", 2, []), ("child", "other_child", 0, [])):
         expected = (code, "rng", generators, ["rng-shift"]) if generators else (code, None, [], [])
         ended, report = tools.compare(reference, candidate)
         first = report["first"] or {"kind": None, "arguments": []}

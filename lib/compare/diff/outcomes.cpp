@@ -11,11 +11,13 @@
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/inherited_memory.hpp"
 #include "compare/diff/left_options.hpp"
+#include "compare/diff/moved_generators.hpp"
 #include "compare/diff/noted_generators.hpp"
 #include "compare/diff/saved_files.hpp"
 #include "compare/diff/unread_results.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
+#include "compare/model/selected_run.hpp"
 #include "compare/model/window.hpp"
 #include "compare/model/words.hpp"
 
@@ -528,16 +530,26 @@ void OutcomeJudge::judge_noted() {
   if (!state_.book.diverges()) judge_saved_files(noted);
 }
 
+/// Those that the program has moved after their last op. Of recordings that leave out other ops,
+/// which op that is differs.
+std::vector<MovedGenerator> OutcomeJudge::own_generators(const Noted& noted) const {
+  if (selection_of(*state_.runs.reference, state_.ranks.reference) !=
+      selection_of(*state_.runs.candidate, state_.ranks.candidate))
+    return {};
+  return moved_generators(noted.reference, noted.candidate);
+}
+
 /// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
-/// state although both runs once had it in one.
+/// state although both runs once had it in one; or one that the program has moved itself.
 void OutcomeJudge::judge_noted_generators(const Noted& noted) {
-  const auto shifted = shifted_generators(noted.reference, noted.candidate);
-  if (shifted.empty()) return;
+  auto shifted = shifted_generators(noted.reference, noted.candidate);
+  const auto moved = own_generators(noted);
   if (ran_beside_threads(noted.reference) || ran_beside_threads(noted.candidate)) {
     for (const ShiftedGenerator& generator : shifted)
       state_.totals.outcomes.shared_generators.push_back(generator.name);
-    return;
+    shifted.clear();
   }
+  if (shifted.empty() && moved.empty()) return;
   enter_at_ends(FindingKind::rng, [&](Finding& finding) {
     for (const ShiftedGenerator& one : shifted) {
       finding.arguments.push_back({one.name, one.left.reference, one.left.candidate});
@@ -546,6 +558,16 @@ void OutcomeJudge::judge_noted_generators(const Noted& noted) {
               ? fmt::format("both runs draw from the same stream of the generator {}", one.name)
               : fmt::format("both runs had the generator {} in one state, last in {}", one.name,
                             one.last_equal));
+    }
+    for (const MovedGenerator& one : moved) {
+      finding.arguments.push_back({one.name, one.left.reference, one.left.candidate});
+      finding.notes.push_back(fmt::format(
+          "after the last op that draws from {}, {} seeds it, sets its state or draws from it",
+          one.name,
+          one.moved.reference && one.moved.candidate
+              ? "each run"
+              : fmt::format("only the {}",
+                            name(one.moved.reference ? Side::reference : Side::candidate))));
     }
   });
 }

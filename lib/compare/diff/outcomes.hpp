@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/diff/moved_generators.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/content.hpp"
 
@@ -63,6 +64,7 @@ class OutcomeJudge {
   void judge_dropped_state(Side side);
   void judge_generators();
   void judge_noted();
+  [[nodiscard]] std::vector<MovedGenerator> own_generators(const Noted& noted) const;
   void judge_noted_generators(const Noted& noted);
   void judge_left_options(const Noted& noted);
   void judge_saved_files(const Noted& noted);

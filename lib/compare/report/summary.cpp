@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compare/diff/moved_generators.hpp"
 #include "compare/model/words.hpp"
 #include "core/counts.hpp"
 
@@ -45,10 +46,14 @@ namespace {
 
 [[nodiscard]] std::string generators_left(const Finding& finding) {
   if (finding.arguments.empty()) return "the generator ends in a different state";
-  std::vector<std::string> names;
-  for (const ArgumentReport& generator : finding.arguments) names.push_back(generator.name);
-  return fmt::format("the state of the {} {} differs at the end of the run",
-                     names.size() == 1 ? "generator" : "generators", listed(names));
+  std::vector<std::string> noted;
+  std::vector<std::string> all;
+  for (const ArgumentReport& generator : finding.arguments)
+    (is_moved_generator(generator.name) ? all : noted).push_back(generator.name);
+  if (!noted.empty())
+    all.insert(all.begin(), fmt::format("the {} {}", noted.size() == 1 ? "generator" : "generators",
+                                        listed(noted)));
+  return fmt::format("the state of {} differs at the end of the run", listed(all));
 }
 
 [[nodiscard]] std::string what_happened_to_tensor(const Finding& finding) {

@@ -66,6 +66,7 @@ _SIGNATURES = {
     "begin_scope": (ctypes.c_void_p, [ctypes.c_char_p]),
     "end_scope": (None, [ctypes.c_void_p]),
     "note_rng": (None, [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+    "leave_out_generators": (None, []),
     "note_batch": (None, [ctypes.c_char_p, ctypes.c_size_t]),
 }
 

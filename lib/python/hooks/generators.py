@@ -220,7 +220,10 @@ def _is_given_tasks() -> bool:
 
 
 def _end(library) -> None:
-    if _is_given_tasks() or not any(watch.begun for watch in _watches):
+    if _is_given_tasks():
+        library.leave_out_generators()
+        return
+    if not any(watch.begun for watch in _watches):
         return
     _count_threads()
     if _most_threads > 1:

@@ -3,7 +3,8 @@
     generators.py WHICH [HOW]
 
 WHICH is drawn from once more, which no value shows: python, numpy; held, one of its own; more_files: before it trains,
-more often than a generator makes numbers at once, compared with files. HOW: `leave` by os._exit(); `thread`: one that
+more often than a generator makes numbers at once, compared with files. Or PyTorch's second one is seeded, set_state;
+with by_chance, never drawn from again. HOW: `leave` by os._exit(); `thread`: one that
 is joined has drawn from NumPy's generator, as often as it came to it; `child`: all is done by a process that is forked
 after a seed and draws from Python's generator, which a fork seeds anew.
 """
@@ -28,6 +29,7 @@ torch.set_num_threads(1)
 which = sys.argv[1]
 held = numpy.random.default_rng(3)
 never_seeded = random.Random()
+first, second = (torch.Generator().manual_seed(seed) for seed in (4, 5))
 if which in ("files", "more_files"):
     random.seed(4)
     random.shuffle(list(range(3000 if which == "files" else 5000)))
@@ -40,7 +42,8 @@ def train():
     for step in range(3):
         picked = numpy.random.permutation(64)[:8]
         optimizer.zero_grad()
-        loss = net(rows[picked]).square().mean()
+        noise = torch.randn(1, generator=first) + torch.randn(1, generator=second)
+        loss = net(rows[picked] + 0.01 * noise).square().mean()
         loss.backward()
         optimizer.step()
         print(step, loss.item())
@@ -51,6 +54,12 @@ def train():
     if which == "held":
         held.random()
         never_seeded.random()
+    if which == "seeded":
+        second.manual_seed(77)
+    if which == "set_state":
+        second.set_state(first.get_state())
+    if which == "by_chance":
+        second.seed()
     print_digest(net)
 
 

@@ -497,6 +497,74 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "the generator numpy ends in different states"));
   }
 
+  TEST_CASE("a generator of the program that one run seeds after its last draw is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", "2");
+      if (changed) run.environment("end.generator.2", "seed 4, state c0ffee -> seed 77");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(says(report, "the state of generator 2 of the program differs at the end"));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::rng);
+    REQUIRE(report.first()->arguments.size() == 1);
+    CHECK(report.first()->arguments[0].reference == "seed 4, state c0ffee");
+    CHECK(report.first()->arguments[0].candidate == "seed 77");
+    REQUIRE(report.causes.size() == 1);
+    CHECK(report.causes[0].id == "rng-shift");
+    CHECK(report.environment.empty());
+  }
+
+  TEST_CASE("a generator of the program that both runs leave in one state is no difference") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", "2");
+      run.environment("end.generator.1", "seed 4, state c0ffee -> seed 77");
+      if (changed) run.environment("end.generator.2", "seed 4, state beef -> seed 5");
+      if (changed) run.environment("end.generator.2", "");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a generator of the program that runs seed differently at last is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", "1");
+      run.environment("end.generator.1",
+                      changed ? "seed 4, state beef -> seed 77" : "seed 4, state beef -> seed 78");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a seed of the operating system that nothing is drawn with is no outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", "1");
+      run.environment("end.generator.1", changed
+                                             ? "seed 4, state beef -> seed 8888225386503164190"
+                                             : "seed 4, state beef -> seed 15375931544138659241");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("nothing is said of a generator of the program whose last state is not known") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", "1");
+      run.environment("end.generator.1", changed ? "seed 4, state beef -> seed 77" : "not known");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("generators of the program are not compared where one run has numbered more") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.generators", changed ? "2" : "1");
+      if (changed) run.environment("end.generator.1", "seed 4, state beef -> seed 77");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("a generator of Python that nobody has seeded is no outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("note.rng.python", changed ? "one" : "two");

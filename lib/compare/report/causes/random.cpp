@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compare/diff/moved_generators.hpp"
 #include "compare/diff/noted_generators.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/words.hpp"
@@ -54,9 +55,20 @@ namespace {
          (shows || only_draws(of));
 }
 
-/// A generator that is not LibTorch's ends in a different state.
+/// A generator that the run has moved without recorded ops ends in a different state.
 [[nodiscard]] bool of_noted_generator(const Case& of) {
   return of.is(FindingKind::rng) && !of.finding().arguments.empty();
+}
+
+[[nodiscard]] std::string words_of_noted(const ArgumentReport& generator) {
+  if (is_moved_generator(generator.name))
+    return generator.name +
+           " is in one state after the last op that draws from it, and in two when the runs end";
+  return fmt::format(
+      "the generator {} gives both runs the same stream and ends {}", generator.name,
+      of_one_stream({generator.reference.value_or(""), generator.candidate.value_or("")})
+          ? "at two places of it: one run draws from it more often"
+          : "in two states: one run draws from it more often, or seeds it otherwise");
 }
 
 }  // namespace
@@ -95,13 +107,9 @@ std::optional<Cause> rng_shift(const Case& of) {
   if (of_noted_generator(of)) {
     Cause cause = of.cause("rng-shift", Confidence::likely);
     for (const ArgumentReport& generator : of.finding().arguments)
-      cause.evidence.push_back(fmt::format(
-          "the generator {} gives both runs the same stream and ends {}", generator.name,
-          of_one_stream({generator.reference.value_or(""), generator.candidate.value_or("")})
-              ? "at two places of it: one run draws from it more often"
-              : "in two states: one run draws from it more often, or seeds it otherwise"));
+      cause.evidence.push_back(words_of_noted(generator));
     cause.evidence.emplace_back("no value that was compared differs because of it");
-    cause.attempt = {"look for a call that draws from it in one run alone"};
+    cause.attempt = {"look for a call that draws from it or seeds it in one run alone"};
     return cause;
   }
   if (shifts_the_stream(of)) {

@@ -10,15 +10,6 @@
 
 namespace ulpscope::comparison {
 
-/// The seed of a LibTorch generator that was made without one (c10::default_rng_seed_val).
-inline constexpr std::uint64_t kDefaultSeed = 67280421310721ULL;
-
-/// Seeds that people write are small; an unseeded default CPU generator has a seed from the
-/// operating system, of 64 random bits.
-[[nodiscard]] constexpr bool looks_drawn(std::uint64_t seed) noexcept {
-  return seed != kDefaultSeed && seed >= (std::uint64_t{1} << 32);
-}
-
 /// Collects which threads draw random numbers from which generators.
 class DrawCollector {
  public:
