@@ -12,7 +12,12 @@
 namespace ulpscope::cli {
 namespace {
 
-bool are_equal(const Run& a, const Run& b) { return compare(a, b).verdict == Verdict::identical; }
+/// By what they compute: a difference may make them end otherwise.
+bool are_equal(const Run& a, const Run& b) {
+  CompareOptions options;
+  options.any_exit_code = true;
+  return compare(a, b, options).verdict == Verdict::identical;
+}
 
 /// Thrown where no further run may be made.
 struct Stopped {};

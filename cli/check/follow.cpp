@@ -134,6 +134,7 @@ class Follower {
       const auto candidate = open_run(options_.dump.string());
       CompareOptions as_far_as_both_go;
       as_far_as_both_go.allow_longer = true;
+      as_far_as_both_go.any_exit_code = true;
       const Report report = compare(*reference, *candidate, as_far_as_both_go);
       if (report.verdict == Verdict::diverged) return announce(report, {});
       if (options_.step_by_step) return;

@@ -404,6 +404,7 @@ class Live {
     const auto candidate = opened(candidate_, ends_from_);
     CompareOptions options;
     options.allow_longer = options_.allow_longer;
+    options.any_exit_code = true;  // one of them may have been ended
     Report report = compare(*reference, *candidate, options);
     common_steps_ = std::min(report.reference.steps, report.candidate.steps);
     return report;

@@ -63,7 +63,7 @@ void write(const RecordOptions& options) {
   } catch (const std::exception& error) {
     session.fail(error.what());
   }
-  write_if_possible(session, session.finish(/*exit_code=*/0));
+  write_if_possible(session, session.finish(/*exit_code=*/std::nullopt));
 }
 
 }  // namespace ulpscope::cli

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/render/budget_table.hpp"
@@ -31,13 +33,15 @@ std::string command_line(const std::vector<std::string>& command) {
   return escaped(fmt::format("{}", fmt::join(words, " ")));
 }
 
-std::string facts(const RunSummary& run, bool several_ranks) {
+std::string facts(const RunSummary& run, bool several_ranks,
+                  const std::optional<std::string>& exit_code) {
   std::vector<std::string> parts{core::counted(run.steps, "step"),
                                  core::counted(run.events, "event"),
                                  core::counted(run.values, "value")};
   if (several_ranks) parts.insert(parts.begin(), core::counted(run.ranks, "rank"));
   if (!run.level.empty()) parts.push_back(fmt::format("level {}", escaped(run.level)));
   if (!run.complete) parts.emplace_back("incomplete");
+  if (exit_code) parts.push_back(fmt::format("exit code {}", escaped(*exit_code)));
   if (!run.injected.empty())
     parts.push_back(fmt::format("results not its own (--inject at {})", escaped(run.injected)));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -72,14 +76,16 @@ std::string other_command(const std::vector<std::string>& reference,
 
 void print_runs(const Report& report, Page& page) {
   const bool several_ranks = std::max(report.reference.ranks, report.candidate.ranks) > 1;
+  const EnvironmentDifference* const codes = comparison::exit_codes(report);
   const auto print = [&](std::string_view label, const RunSummary& run,
-                         const std::string& command) {
+                         const std::optional<std::string>& code, const std::string& command) {
     page.labelled(label, escaped(run.path), Ink::bold);
-    page.labelled("", facts(run, several_ranks));
+    page.labelled("", facts(run, several_ranks, code));
     if (!run.command.empty()) page.labelled("", command);
   };
-  print("reference", report.reference, command_line(report.reference.command));
-  print("candidate", report.candidate,
+  print("reference", report.reference, codes == nullptr ? std::nullopt : codes->reference,
+        command_line(report.reference.command));
+  print("candidate", report.candidate, codes == nullptr ? std::nullopt : codes->candidate,
         report.candidate.command.empty()
             ? std::string()
             : other_command(report.reference.command, report.candidate.command));
@@ -141,6 +147,7 @@ void print_settings(const Report& report, Page& page) {
   std::uint64_t harmless = 0;
   bool any = false;
   for (const EnvironmentDifference& difference : report.environment) {
+    if (&difference == comparison::exit_codes(report)) continue;  // printed with the runs
     if (!difference.can_change_bits) {
       ++harmless;
       continue;
@@ -177,7 +184,8 @@ void print_propagated(const Propagated& propagated, Page& page) {
 
 bool is_plain_success(const Report& report) {
   return report.verdict == Verdict::identical && report.findings.empty() &&
-         report.coverage.unseen.empty() && report.reference.complete && report.candidate.complete;
+         report.coverage.unseen.empty() && report.reference.complete && report.candidate.complete &&
+         comparison::exit_codes(report) == nullptr;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
+#include "compare/report/environment.hpp"
 #include "compare/report/summary.hpp"
 #include "core/counts.hpp"
 
@@ -159,6 +160,9 @@ VerdictWords identical_words(const Report& report) {
   std::string sentence = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
                                      core::counted(common_steps(report), "step"), equal);
   if (!apart.empty()) sentence += fmt::format(" ({})", apart);
+  if (const EnvironmentDifference* const codes = comparison::exit_codes(report))
+    sentence += fmt::format("; the exit codes are {} and {}", escaped(*codes->reference),
+                            escaped(*codes->candidate));
   return {"IDENTICAL:", std::move(sentence), {}};
 }
 

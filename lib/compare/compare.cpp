@@ -160,6 +160,7 @@ class Comparison {
         environment.try_emplace(difference.key, difference);
     }
     for (auto& entry : environment) report.environment.push_back(std::move(entry.second));
+    if (auto codes = exit_codes()) report.environment.push_back(std::move(*codes));
     std::stable_sort(report.environment.begin(), report.environment.end(),
                      [](const EnvironmentDifference& a, const EnvironmentDifference& b) {
                        return a.can_change_bits > b.can_change_bits;
@@ -303,6 +304,19 @@ class Comparison {
     return {};
   }
 
+  [[nodiscard]] std::optional<EnvironmentDifference> exit_codes() const {
+    return exit_code_difference(runs_.reference->info(), runs_.candidate->info());
+  }
+
+  /// Where one run is allowed to go on after the other's end, it may also end differently.
+  [[nodiscard]] std::string other_end() const {
+    const auto codes = exit_codes();
+    const bool one_goes_on = result_.longer.reference > 0 || result_.longer.candidate > 0;
+    if (!codes || one_goes_on || options_.any_exit_code) return {};
+    return fmt::format("the reference ended with exit code {} and the candidate with exit code {}",
+                       *codes->reference, *codes->candidate);
+  }
+
   [[nodiscard]] Outlook outlook() const {
     Outlook outlook{.totals = result_.totals, .values = result_.values};
     outlook.tolerates = tolerance_.any();
@@ -316,6 +330,7 @@ class Comparison {
     outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
     outlook.unequal_tasks = unequal_tasks_;
+    outlook.ends = other_end();
     outlook.selects = other_selection();
     outlook.no_replayer = options_.no_replayer;
     for (const Side side : kSides)

@@ -209,6 +209,7 @@ class DumpRun : public Run {
     }
     info_.command = status->command;
     info_.level = status->level;
+    if (selector_.ranks.empty() && !selector_.first_step) info_.exit_code = status->exit_code;
     if (!status->complete) {
       note_incomplete(status->reason.empty() ? "The recording was not ended in order."
                                              : status->reason);

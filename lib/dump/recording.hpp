@@ -119,7 +119,7 @@ struct Status {
   bool complete = false;
   std::string reason;              ///< why not, as a sentence; empty when complete
   std::vector<std::string> notes;  ///< what was left out on purpose, a sentence each
-  int exit_code = 0;               ///< of the command
+  std::optional<int> exit_code;    ///< of the command; empty: not known, or not yet
   std::vector<std::uint32_t> ranks;
   std::vector<LastSegment> last_segments;  ///< of the ranks that have published one
   RecordingCounts counts;

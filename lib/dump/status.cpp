@@ -93,7 +93,8 @@ void write_status(const std::filesystem::path& directory, const Status& status) 
       {"complete", status.complete},
       {"reason", status.reason},
       {"notes", status.notes},
-      {"exit_code", status.exit_code},
+      {"exit_code",
+       status.exit_code ? nlohmann::ordered_json(*status.exit_code) : nlohmann::ordered_json()},
       {"ranks", status.ranks},
       {"last_segments", std::move(last_segments)},
       {"counts",
@@ -133,7 +134,8 @@ std::optional<Status> parse_status(std::string_view text) {
     json.at("complete").get_to(status.complete);
     json.at("reason").get_to(status.reason);
     if (json.contains("notes")) json.at("notes").get_to(status.notes);
-    status.exit_code = whole_number<int>(json.at("exit_code"));
+    if (const auto& code = json.at("exit_code"); !code.is_null())
+      status.exit_code = whole_number<int>(code);
     for (const auto& rank : json.at("ranks")) {
       status.ranks.push_back(whole_number<std::uint32_t>(rank));
     }

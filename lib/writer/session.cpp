@@ -108,7 +108,7 @@ std::string Session::incomplete_reason() const {
   return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
 }
 
-dump::Status Session::finish(int exit_code) {
+dump::Status Session::finish(std::optional<int> exit_code) {
   if (server_) {
     stats_ = server_->stats();
     if (!server_->reachable()) ranks_.on_unreachable();

@@ -65,7 +65,8 @@ class Session {
 
   /// When all processes have ended: numbers the ranks and completes status.json. If nothing was
   /// recorded, the status has no reason unless something is known to have gone wrong.
-  [[nodiscard]] dump::Status finish(int exit_code);
+  /// @param exit_code of the command, if it is known.
+  [[nodiscard]] dump::Status finish(std::optional<int> exit_code);
   /// Writes it, with how long which threads waited for the disk.
   /// @throws Error
   void write(dump::Status status) const;

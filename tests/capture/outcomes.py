@@ -4,6 +4,7 @@
     outcomes.py --bin build/release/bin ends      what `end_of_run` leaves; of each kind by every way to end
     outcomes.py --bin build/release/bin all-ends  all of that by every way to end
     outcomes.py --bin build/release/bin saved     a hyperparameter that is changed before the optimizer is saved
+    outcomes.py --bin build/release/bin codes     programs that end with different exit codes
     outcomes.py --bin build/release/bin threads   models that threads train, by every way to share work
     outcomes.py --bin build/release/bin layers    the same of threads by their layers only
     outcomes.py --bin build/release/bin creation  threads that have nothing in common with their partners
@@ -54,13 +55,15 @@ class Session:
         assert (bare.returncode, bare.stdout) == (0, printed), f"bare: {bare}, recorded: {printed}"
         return printed
 
-    def record(self, name, *command, options=()):
-        """What the program prints."""
+    def record(self, name, *command, options=(), code=0):
+        """What the program prints, which ends with this exit code."""
         program = [os.path.join(self.bin, command[0]), *command[1:]]
         dump = os.path.join(self.folder, name)
+        if code != 0:
+            program = ["sh", "-c", f'"$@" && exit {code}', "sh", *program]
         done = subprocess.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "-o", dump,
                                *options, "--", *program], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return done.stdout
 
     def compare(self, reference, candidate):
@@ -103,6 +106,19 @@ def saved(session):
         report = session.compare("plain", "other")
         expected = report["verdict"] == "identical" if same else "lr of SGD is 0.1 and 0.05" in report["summary"]
         session.check(end, expected, report)
+
+
+def codes(session):
+    for name, code in (("plain", 0), ("failing", 3), ("other", 3)):
+        session.record(name, "end_of_run", code=code)
+    for reference, candidate, verdict, known in (
+            ("plain", "failing", "inconclusive", ["0", "3"]), ("failing", "other", "identical", None),
+            ("plain@steps=0-1", "failing@steps=0-1", "identical", None)):
+        report = session.compare(reference, candidate)
+        said = [[setting["reference"], setting["candidate"]] for setting in report["environment"]
+                if setting["key"] == "program.exit_code"]
+        session.check(f"{reference} and {candidate}", report["verdict"] == verdict and
+                      said == ([known] if known else []) and ("exit code 3" in report["summary"]) == bool(known), report)
 
 
 def threads(session):
@@ -159,12 +175,12 @@ def creation(session):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("part", choices=["ends", "all-ends", "saved", "threads", "layers", "creation"])
+    parser.add_argument("part", choices=["ends", "all-ends", "saved", "codes", "threads", "layers", "creation"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ulpscope-outcomes-") as folder:
         session = Session(arguments.bin, folder)
-        {"ends": ends, "all-ends": lambda session: ends(session, ENDS), "saved": saved, "threads": threads,
-         "layers": layers, "creation": creation}[arguments.part](session)
+        {"ends": ends, "all-ends": lambda session: ends(session, ENDS), "saved": saved, "codes": codes,
+         "threads": threads, "layers": layers, "creation": creation}[arguments.part](session)
     return 1 if session.failed else 0
 
 

@@ -76,6 +76,11 @@ RunBuilder& RunBuilder::incomplete(std::string reason) {
   return *this;
 }
 
+RunBuilder& RunBuilder::exit_code(int code) {
+  run_->details.exit_code = code;
+  return *this;
+}
+
 RunBuilder& RunBuilder::command(std::vector<std::string> words) {
   run_->details.command = std::move(words);
   return *this;

@@ -58,6 +58,7 @@ class RunBuilder {
   [[nodiscard]] std::string content_words(const Tensor& tensor) const;
   RunBuilder& environment(std::string key, std::string value);
   RunBuilder& incomplete(std::string reason);
+  RunBuilder& exit_code(int code);
   RunBuilder& command(std::vector<std::string> words);
   /// From now on the bytes of all values are recorded too.
   RunBuilder& keep_content();

@@ -71,6 +71,8 @@ template <std::size_t Count>
 /// recording found is reported at its end.
 constexpr std::array<std::string_view, 2> kTimeless{"library.*", "capture.*"};
 
+constexpr std::string_view kExitCode = "program.exit_code";
+
 /// So far that shifting by the largest offset stays in range.
 constexpr std::int64_t kLargestStep = std::int64_t{1} << 61;
 
@@ -192,6 +194,22 @@ std::vector<EnvironmentDifference> environment_differences(
                             std::tuple(!b.can_change_bits, std::string_view(b.key));
                    });
   return differences;
+}
+
+std::optional<EnvironmentDifference> exit_code_difference(const RunInfo& reference,
+                                                          const RunInfo& candidate) {
+  if (!reference.exit_code || !candidate.exit_code || reference.exit_code == candidate.exit_code)
+    return std::nullopt;
+  return EnvironmentDifference{.key = std::string(kExitCode),
+                               .reference = std::to_string(*reference.exit_code),
+                               .candidate = std::to_string(*candidate.exit_code),
+                               .can_change_bits = false,
+                               .steps = {}};
+}
+
+const EnvironmentDifference* exit_codes(const Report& report) {
+  const auto found = std::ranges::find(report.environment, kExitCode, &EnvironmentDifference::key);
+  return found == report.environment.end() ? nullptr : &*found;
 }
 
 std::string when_words(const EnvironmentDifference& difference) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ namespace ulpscope::comparison {
 [[nodiscard]] std::vector<EnvironmentDifference> environment_differences(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
     std::int64_t step_offset = 0, const Both<bool>& late = {});
+
+/// The exit codes where both are known and differ, as a report has them: `program.exit_code`.
+[[nodiscard]] std::optional<EnvironmentDifference> exit_code_difference(const RunInfo& reference,
+                                                                        const RunInfo& candidate);
+/// The same of a report; null if they do not differ.
+[[nodiscard]] const EnvironmentDifference* exit_codes(const Report& report);
 
 /// Whether a setting can change what an op computes.
 [[nodiscard]] bool can_change_bits(std::string_view key);

@@ -8,6 +8,7 @@
 
 #include "compare/diff/moved_generators.hpp"
 #include "compare/model/words.hpp"
+#include "compare/report/environment.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::comparison {
@@ -157,10 +158,14 @@ std::string summary(const Report& report, const std::string& reason) {
           std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
-      return fmt::format("identical: {} aligned, every {} is equal{}",
+      const EnvironmentDifference* const codes = exit_codes(report);
+      return fmt::format("identical: {} aligned, every {} is equal{}{}",
                          core::counted(report.coverage.aligned, "event"),
                          report.first_absorbed() ? "outcome" : "compared value",
-                         rewritten ? ", though the op lists differ" : "");
+                         rewritten ? ", though the op lists differ" : "",
+                         codes == nullptr ? ""
+                                          : fmt::format("; the exit codes are {} and {}",
+                                                        *codes->reference, *codes->candidate));
     }
     case Verdict::within:
       return fmt::format("within {}: {}{}", report.budget ? "budget" : "tolerance", totals(report),

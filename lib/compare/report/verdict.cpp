@@ -50,7 +50,7 @@ namespace {
   if (!outlook.selects.empty()) return outlook.selects;
   if (outlook.lone_ranks > 0)
     return fmt::format("one run alone has {}", core::counted(outlook.lone_ranks, "rank"));
-  return {};
+  return outlook.ends;
 }
 
 /// One run merely goes on after the other's end; empty if it does not, or may.

@@ -38,6 +38,7 @@ struct CompareOptions {
   std::string no_replayer;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   bool allow_longer = false;          ///< steps that one run has after the other's end do not count
+  bool any_exit_code = false;         ///< runs that end with other exit codes may be identical
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
   std::vector<ModuleRename> renames;  ///< the first that matches a module of the candidate counts

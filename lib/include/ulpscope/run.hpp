@@ -249,6 +249,8 @@ struct RunInfo {
   bool complete = false;
   std::string incomplete_reason;
   std::vector<std::string> notes;  ///< what its recording left out on purpose, a sentence each
+  std::optional<int> exit_code;    ///< of the command, 128 + signal where one ended it; empty: not
+                                   ///< known, or of a run of which a part is selected
   std::uint32_t ranks = 0;
   std::uint64_t steps = 0;         ///< recorded
   std::uint64_t steps_in_run = 0;  ///< that the program has begun, recorded or not; 0: not known

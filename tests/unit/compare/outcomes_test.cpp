@@ -565,6 +565,35 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE("runs that end with different exit codes are not said to be identical") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.exit_code(changed ? 3 : 0).leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "the reference ended with exit code 0 and the candidate with exit code 3"));
+    REQUIRE(report.environment.size() == 1);
+    CHECK(report.environment[0].key == "program.exit_code");
+    CHECK(report.environment[0].reference == "0");
+    CHECK(report.environment[0].candidate == "3");
+    CHECK_FALSE(report.environment[0].can_change_bits);
+  }
+
+  TEST_CASE("runs that fail with the same exit code are identical") {
+    const Report report = ending(
+        [](RunBuilder& run, const Tensor& weight, bool) { run.exit_code(3).leaves({weight}); });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.environment.empty());
+  }
+
+  TEST_CASE("nothing is said of an exit code that is not known") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.exit_code(3);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.environment.empty());
+  }
+
   TEST_CASE("a generator of Python that nobody has seeded is no outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("note.rng.python", changed ? "one" : "two");

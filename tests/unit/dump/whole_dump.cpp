@@ -244,6 +244,22 @@ TEST_SUITE("a dump as a whole") {
   }
 }
 
+TEST_SUITE("the exit code of the command") {
+  TEST_CASE("is that of a whole run, where it is known") {
+    const Dump dump = Dump::complete();
+    auto status = dump::read_status(dump.path()).value();
+    status.exit_code = 3;
+    dump::write_status(dump.path(), status);
+    CHECK(open_dump(dump.path())->info().exit_code == 3);
+    CHECK_FALSE(open_dump(dump.path(), "steps=0-1")->info().exit_code);
+    CHECK_FALSE(open_dump(dump.path(), "rank=0")->info().exit_code);
+    status.exit_code.reset();
+    dump::write_status(dump.path(), status);
+    CHECK(dump.problems() == Sentences{});
+    CHECK_FALSE(open_dump(dump.path())->info().exit_code);
+  }
+}
+
 TEST_SUITE("a dump of nothing") {
   TEST_CASE("killed before anything was recorded, it is empty and not damaged") {
     const Dump dump;

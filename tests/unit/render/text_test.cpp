@@ -75,6 +75,17 @@ TEST_SUITE("text") {
     CHECK(contains(rendered(report), "every value that was compared\n"));
   }
 
+  TEST_CASE("exit codes that differ are in the sentence, and with the runs") {
+    Report report = test::identical_report();
+    report.environment.push_back({"program.exit_code", "0", "3", false, {}});
+    const std::string text = rendered(report);
+    CHECK(lines(text).at(0) ==
+          "IDENTICAL: 412,350 events, 50 steps, every bit; the exit codes are 0 and 3");
+    CHECK(contains(text, ", exit code 0\n"));
+    CHECK(contains(text, ", exit code 3\n"));
+    CHECK_FALSE(contains(text, "ulpscope env"));
+  }
+
   TEST_CASE("an argument inside of a module that differs is said once") {
     Report report = test::origin_report();
     report.findings.at(0).meaning = "aten::layer_norm has eps 1e-05 and 1e-06";
