@@ -29,8 +29,8 @@ struct RngFingerprint {
   bool known = false;  ///< false: used by another thread, captured into a graph, unknown kind
 };
 
-/// Draws nothing. Does not wait: a locked generator has an unknown fingerprint. With `sender` the
-/// state itself is sent as well, as the content that has its digest.
+/// Draws nothing. Does not wait for long: a generator that stays locked has an unknown fingerprint.
+/// With `sender` the state itself is sent as well, as the content that has its digest.
 [[nodiscard]] RngFingerprint fingerprint(const at::Generator& generator, Thread* sender = nullptr);
 /// Of one that the program may have released: the state in which it was then. Not known of a
 /// generator of a GPU that is gone.
