@@ -97,7 +97,9 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
     note_detached(state_, walk_, scene, side, index, source_);
   state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source_);
   state_.numbers_read.read_alone(side, window.event(index));
-  if (window.event(index).op == kSave) ++on(state_.totals.outcomes.extra_saves, side);
+  if (window.event(index).op == kSave)
+    for (const Slot& slot : window.event(index).slots)
+      on(state_.saved_alone, side).push_back(content_of(slot));
   if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     state_.ledger.enter(

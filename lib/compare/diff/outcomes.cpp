@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/align/lane_ops.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/inherited_memory.hpp"
 #include "compare/diff/left_options.hpp"
@@ -155,6 +156,7 @@ void OutcomeJudge::judge() {
     if (!state_.book.diverges())
       on(totals.unread, side) += count_unread_results(state_, side, on(storages_, side));
   }
+  for (const Side side : kSides) judge_saved_alone(side);
   judge_generators();
   judge_noted();
   for (const Side side : kSides)
@@ -477,6 +479,25 @@ void OutcomeJudge::judge_changed_alone(Side side) {
   for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
     if (!on(storages_, side).contains(storage) && !others.contains(content))
       ++state_.totals.outcomes.unknown;
+}
+
+/// Tensors that one run saves at a place where the other one saves none. Where the other one has no
+/// such place, it may have saved the same less often.
+void OutcomeJudge::judge_saved_alone(Side side) {
+  const auto& saved = on(state_.saved_alone, side);
+  if (saved.empty()) return;
+  std::set<Content> others;
+  const Side other = the_other(side);
+  const Run& run = *on(state_.runs, other);
+  if (on(state_.saved_alone, other).empty())
+    for (const Lane& lane : run.lanes(on(state_.ranks, other)))
+      for_each_op(run, on(state_.ranks, other), lane.id, [&](const Event& op, std::int64_t) {
+        if (op.op != kSave) return;
+        for (const Slot& slot : op.slots) others.insert(content_of(slot));
+      });
+  on(state_.totals.outcomes.extra_saves, side) += static_cast<std::uint64_t>(
+      std::count_if(saved.begin(), saved.end(),
+                    [&](const Content& content) { return !others.contains(content); }));
 }
 
 /// What an op that only one run has made became a tensor of the program, and was gone before the

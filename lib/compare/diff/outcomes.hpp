@@ -62,6 +62,7 @@ class OutcomeJudge {
   void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
   void judge_dropped_state(Side side);
+  void judge_saved_alone(Side side);
   void judge_generators();
   void judge_noted();
   [[nodiscard]] std::vector<MovedGenerator> own_generators(const Noted& noted) const;

@@ -62,6 +62,7 @@ void RankComparison::pair_lanes() {
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
       const bool shared = shares_work(lane);
+      main_shares_ = main_shares_ || (shared && lane.role == LaneRole::main);
       if (shared) ++on(state_.totals.evidence.threads, side);
       const bool has_own_work = (state_.only_layers || fixed) && lane.role == LaneRole::thread;
       if (!shared || has_own_work)
@@ -276,6 +277,9 @@ void RankComparison::run() {
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
+  // Who takes which task may change what stands beside them, too.
+  if (main_shares_ && state_.book.diverges() && did_the_same_altogether(state_.runs, state_.ranks))
+    state_.totals.work_moved = true;
   state_.totals.outcomes.raced = state_.totals.outcomes.raced || state_.draws_race;
   if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);
   if (!shares_no_step()) OutcomeJudge(state_).judge();

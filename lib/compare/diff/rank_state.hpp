@@ -167,6 +167,7 @@ struct RankState {
   /// op has computed with since.
   Both<std::unordered_set<std::uint64_t>> handed_back;
   Both<std::vector<Freed>> freed;
+  Both<std::vector<Content>> saved_alone;  ///< of tensors that one run alone saves
   RngTracker rng;
   NumbersRead numbers_read;
   OptionKeys option_keys;

@@ -14,7 +14,7 @@ from . import capture, compilation, tensors
 from .guard import failed
 
 _MOST_FILES = 1024
-_MOST_ENTRIES = 1 << 16
+_MOST_VISITS = 1 << 17
 _MOST_TEXT = 1 << 14
 _DEEPEST = 32
 _LARGEST = 1 << 63
@@ -26,25 +26,32 @@ _told = set()  # digests of keys
 
 
 class _Contents:
+    """Of a container that is in it more often what stands there first, as of one that holds itself."""
+
     def __init__(self, saved) -> None:
         self.keys = []
         self.numbers = []
+        self._met = set()
+        self._visits = 0
         self._visit("", saved, 0)
 
     def _visit(self, path: str, value, depth: int) -> None:
-        if len(self.keys) >= _MOST_ENTRIES:
+        self._visits += 1
+        if self._visits > _MOST_VISITS:
             return
         kind = type(value)
         if kind in _DICTS or kind in (list, tuple):
-            self._visit_parts(path, value, depth)
+            if id(value) in self._met:
+                self.keys.append(f"{path}: again")
+            elif depth < _DEEPEST:
+                self._met.add(id(value))
+                self._visit_parts(path, value, depth)
             return
         self.keys.append(f"{path}: {tensors.words_of(value) or kind.__name__}")
         if kind in (int, bool) and abs(value) < _LARGEST:
             self.numbers.append(f"{path}={value}")
 
     def _visit_parts(self, path: str, value, depth: int) -> None:
-        if depth == _DEEPEST:
-            return
         parts = list(value.items()) if type(value) in _DICTS else list(enumerate(value))
         if not parts:
             self.keys.append(f"{path}: empty")
@@ -56,6 +63,15 @@ class _Contents:
 
 def _joined(lines) -> bytes:
     return capture.text("\n".join(line.replace("\n", " ") for line in lines))
+
+
+def _text_of(numbers) -> bytes:
+    """Of many the first, and one that stands for all."""
+    text = _joined(numbers)
+    if len(text) <= _MOST_TEXT:
+        return text
+    rest = b"\ndigest of all=" + hashlib.sha256(text).hexdigest()[:16].encode()
+    return text[: _MOST_TEXT - len(rest)].rpartition(b"\n")[0] + rest
 
 
 def _tell(library, saved) -> None:
@@ -73,7 +89,7 @@ def _tell(library, saved) -> None:
     key = f"saved.file.{number}".encode()
     library.setting(key, digest)
     if contents.numbers:
-        library.setting(key + b".numbers", _joined(contents.numbers)[:_MOST_TEXT])
+        library.setting(key + b".numbers", _text_of(contents.numbers))
 
 
 def _noted(original):

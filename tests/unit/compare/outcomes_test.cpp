@@ -357,13 +357,18 @@ TEST_SUITE("outcomes") {
   }
 
   TEST_CASE("a tensor that one run alone saves is an outcome") {
-    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      run.op(kSave).in(weight);
-      if (changed) run.op(kSave).in(weight);
-      run.leaves({weight});
-    });
+    const auto saving = [](bool same) {
+      return [same](RunBuilder& run, const Tensor& weight, bool changed) {
+        const Tensor other = run.op("aten::neg").in(weight).out(labelled("other"));
+        run.op(kSave).in(weight);
+        if (changed) run.op(kSave).in(same ? weight : other);
+        run.leaves({weight, other});
+      };
+    };
+    const Report report = ending(saving(false));
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(has(report.summary, "the candidate saves 1 tensor"));
+    CHECK(ending(saving(true)).verdict == Verdict::identical);
   }
 
   TEST_CASE("a hyperparameter that one run changes after the last step is an outcome") {
