@@ -61,12 +61,16 @@ bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ran
                      [](const auto& op) { return op.second.reference && op.second.candidate; });
 }
 
-bool did_the_same_altogether(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
-  Both<Done> done;
+bool has_main_taken_others(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
+  Both<Done> main;
+  Both<Done> all;
   for (const Side side : kSides)
-    for (const Lane& lane : on(runs, side)->lanes(on(ranks, side)))
-      add_done(*on(runs, side), on(ranks, side), lane.id, on(done, side));
-  return done.reference == done.candidate;
+    for (const Lane& lane : on(runs, side)->lanes(on(ranks, side))) {
+      add_done(*on(runs, side), on(ranks, side), lane.id, on(all, side));
+      if (lane.role == LaneRole::main)
+        add_done(*on(runs, side), on(ranks, side), lane.id, on(main, side));
+    }
+  return main.reference != main.candidate && all.reference == all.candidate;
 }
 
 }  // namespace ulpscope::comparison

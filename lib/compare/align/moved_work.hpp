@@ -16,9 +16,9 @@ namespace ulpscope::comparison {
                                   const std::vector<Both<std::optional<Lane>>>& pairs,
                                   const Both<std::vector<Lane>>& threads);
 
-/// All threads together did the same with the same values, as a set: nothing differs but who did it
-/// when.
-[[nodiscard]] bool did_the_same_altogether(const Both<const Run*>& runs,
-                                           const Both<std::uint32_t>& ranks);
+/// All threads together did the same with the same values, as a set, but the main thread did not:
+/// it takes tasks from where others do.
+[[nodiscard]] bool has_main_taken_others(const Both<const Run*>& runs,
+                                         const Both<std::uint32_t>& ranks);
 
 }  // namespace ulpscope::comparison

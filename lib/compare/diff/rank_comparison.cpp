@@ -62,7 +62,6 @@ void RankComparison::pair_lanes() {
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
       const bool shared = shares_work(lane);
-      main_shares_ = main_shares_ || (shared && lane.role == LaneRole::main);
       if (shared) ++on(state_.totals.evidence.threads, side);
       const bool has_own_work = (state_.only_layers || fixed) && lane.role == LaneRole::thread;
       if (!shared || has_own_work)
@@ -278,7 +277,8 @@ void RankComparison::run() {
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
   // Who takes which task may change what stands beside them, too.
-  if (main_shares_ && state_.book.diverges() && did_the_same_altogether(state_.runs, state_.ranks))
+  if (state_.lanes_run_apart && state_.book.diverges() &&
+      has_main_taken_others(state_.runs, state_.ranks))
     state_.totals.work_moved = true;
   state_.totals.outcomes.raced = state_.totals.outcomes.raced || state_.draws_race;
   if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);

@@ -71,7 +71,6 @@ class RankComparison {
 
   RankState state_;
   std::unique_ptr<WorkerPool> workers_;
-  bool main_shares_ = false;  ///< the main thread takes tasks from where others do
   std::vector<std::unique_ptr<LaneComparison>> lanes_;
   std::vector<Trainer> trainers_;
   StepSync sync_;
