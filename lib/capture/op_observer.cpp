@@ -506,11 +506,12 @@ void watch_optimizer_state(const Thread& thread, const at::Tensor& tensor) {
 }
 
 /// What an op leaves may be kept by the optimizer in whose step it runs.
-void note_made_in_step(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
-  if ((frame.flags & event_flag::in_optimizer) == 0 || frame.inside_op || !tensor.has_storage())
-    return;
-  if ((frame.flags & event_flag::in_backward) != 0) return;
-  if (storage_id(tensor) < frame.first_storage) return;
+/// @param storage the tensor's
+void note_made_in_step(Thread& thread, const Frame& frame, const at::Tensor& tensor,
+                       std::uint64_t storage) {
+  constexpr std::uint32_t kWhere = event_flag::in_optimizer | event_flag::in_backward;
+  if ((frame.flags & kWhere) != event_flag::in_optimizer || frame.inside_op) return;
+  if (storage == ring::kNone || storage < frame.first_storage || !tensor.has_storage()) return;
   thread.made_in_step.emplace_back(
       c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(tensor.storage().unsafeGetStorageImpl()));
 }
@@ -636,7 +637,7 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
       if (frame.info->waits) note_arrived(thread, tensor);
       thread.slots.push_back(
           see_result(thread, frame, tensor, {Role::output, index, element, leaves}));
-      note_made_in_step(thread, frame, tensor);
+      note_made_in_step(thread, frame, tensor, thread.slots.back().storage);
       if (any_collective() && inside_collective(thread)) note_of_backend(tensor);
       link_node(thread, frame, frame.position, tensor);
     });
@@ -715,7 +716,7 @@ void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::I
       const std::uint64_t storage = storage_id(tensor);
       if (storage == ring::kNone || storage < frame.first_storage) return;
       note_written(tensor, writer);
-      note_made_in_step(thread, frame, tensor);
+      note_made_in_step(thread, frame, tensor, storage);
     });
 }
 
