@@ -15,9 +15,10 @@ import tempfile
 from pages import read
 from tutorial import environment
 
-# What only a GPU's recording, a training in Python or a program's own words bring.
+# What only a GPU's recording, a training in Python, a program's own words or how it ends bring.
 NOT_HERE = ("device.", "rng.device.", "cuda.", "cudnn.", "cublas.", "triton.", "env_now.", "capture.", "note.",
-            "end.optimizer.", "saved.optimizer.", "end.threads", "process.tasks", "torch.git")
+            "end.generator", "end.optimizer.", "saved.", "end.threads", "process.tasks", "torch.git",
+            "program.exit_code")
 
 
 def documented(page):
