@@ -64,12 +64,12 @@ bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ran
 bool has_main_taken_others(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
   Both<Done> main;
   Both<Done> all;
-  for (const Side side : kSides)
-    for (const Lane& lane : on(runs, side)->lanes(on(ranks, side))) {
-      add_done(*on(runs, side), on(ranks, side), lane.id, on(all, side));
-      if (lane.role == LaneRole::main)
-        add_done(*on(runs, side), on(ranks, side), lane.id, on(main, side));
-    }
+  for (const Side side : kSides) {
+    for (const Lane& lane : on(runs, side)->lanes(on(ranks, side)))
+      add_done(*on(runs, side), on(ranks, side), lane.id,
+               on(lane.role == LaneRole::main ? main : all, side));
+    for (const auto& [op, count] : on(main, side)) on(all, side)[op] += count;
+  }
   return main.reference != main.candidate && all.reference == all.candidate;
 }
 

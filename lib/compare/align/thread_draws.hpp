@@ -17,9 +17,8 @@ enum class DrawRace : std::uint8_t {
 
 /// Of the threads that a program has created itself, a loader's in Python aside. They drew in
 /// another order if one drew numbers that a different one drew in the other run, from a generator
-/// that draws elsewhere had brought to its state. Which thread is which is told by role and order
-/// of creation, so those of which it is unknown who created them are left out, as are draws beyond
-/// the first million.
+/// whose state draws elsewhere had led to. Role and order of creation identify a thread, so threads
+/// of unknown creators are left out, as are draws beyond the first million.
 [[nodiscard]] DrawRace race_for_draws(const Both<const Run*>& runs,
                                       const Both<std::uint32_t>& ranks);
 

@@ -18,7 +18,7 @@ _MOST_VISITS = 1 << 17
 _MOST_TEXT = 1 << 14
 _DEEPEST = 32
 _LARGEST = 1 << 63
-_HYPERPARAMETERS = "param_groups"  # they are told of the optimizer itself
+_HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 
 _files = itertools.count()
