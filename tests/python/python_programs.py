@@ -449,13 +449,19 @@ def left_options(tools):
 
 
 def saved_files(tools):
-    """What a program saves beside tensors is an outcome: keys and whole numbers. Other numbers may be times."""
+    """What a program saves beside tensors is an outcome: keys, whole numbers, arrays, sets. Other numbers may be times."""
     tools.record("reference", "saved_files", "none")
     for change, code, words in (
         ("none", 0, "identical"),
         ("time", 0, "identical"),
+        ("order", 0, "identical"),
         ("key", 1, "key of torch.save is model.0.weight: float32 [3, 3] and optimizer.state.0.momentum_buffer"),
         ("number", 1, "epoch of torch.save is 3 and 4"),
+        ("array", 1, "random.1 of torch.save is "),
+        ("set", 1, "skipped of torch.save is set "),
+        ("record", 1, "options.layers of torch.save is 2 and 3"),
+        ("counter", 1, "seen.cat of torch.save is 18446744073709551616 and 36893488147419103232"),
+        ("thread", 1, "task of torch.save is 0 and 2"),
         ("less", 1, "key of torch.save is model.1.bias: float32 [3] and optimizer.state.0.momentum_buffer"),
         ("crossed", 2, "saves 2 tensors that"),
     ):

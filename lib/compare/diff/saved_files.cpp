@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "compare/model/side.hpp"
 
@@ -16,16 +18,31 @@ namespace {
 constexpr std::string_view kFile = "saved.file.";
 constexpr std::string_view kKeys = "saved.keys.";
 constexpr std::string_view kNumbers = ".numbers";
+constexpr std::string_view kName = ".name";
+constexpr char kThread = 't';
 constexpr std::size_t kMostReported = 8;
 
 struct File {
+  std::string_view name;
   std::string_view keys;  ///< their digest
   std::string_view numbers;
+
+  [[nodiscard]] bool has_same_content(const File& other) const {
+    return keys == other.keys && numbers == other.numbers;
+  }
 };
 
+using Files = std::vector<File>;
+
 struct Saved {
-  std::map<std::uint32_t, File> files;
+  std::map<std::uint32_t, File> of_main;
+  std::map<std::uint32_t, File> of_others;
   std::map<std::string_view, std::string_view> keys;  ///< by digest
+
+  [[nodiscard]] std::string_view keys_of(const File& file) const {
+    const auto known = keys.find(file.keys);
+    return known == keys.end() ? std::string_view() : known->second;
+  }
 };
 
 [[nodiscard]] Saved saved_in(const std::vector<EnvironmentEntry>& entries) {
@@ -35,14 +52,67 @@ struct Saved {
     if (key.starts_with(kKeys)) saved.keys.emplace(key.substr(kKeys.size()), entry.value);
     if (!key.starts_with(kFile)) continue;
     key.remove_prefix(kFile.size());
+    const bool in_thread = key.starts_with(kThread);
+    if (in_thread) key.remove_prefix(1);
     std::uint32_t number = 0;
     const auto [rest, error] = std::from_chars(key.data(), key.data() + key.size(), number);
     if (error != std::errc()) continue;
     key.remove_prefix(static_cast<std::size_t>(rest - key.data()));
-    File& file = saved.files[number];
-    (key == kNumbers ? file.numbers : file.keys) = entry.value;
+    File& file = (in_thread ? saved.of_others : saved.of_main)[number];
+    (key == kName ? file.name : key == kNumbers ? file.numbers : file.keys) = entry.value;
   }
   return saved;
+}
+
+/// Files by name, in the order in which they were saved.
+[[nodiscard]] std::map<std::string_view, Files> by_name(
+    const std::map<std::uint32_t, File>& saved) {
+  std::map<std::string_view, Files> files;
+  for (const auto& [number, file] : saved) files[file.name].push_back(file);
+  return files;
+}
+
+/// Takes away what both have.
+void drop_equal(Files& reference, Files& candidate) {
+  std::erase_if(reference, [&](const File& file) {
+    const auto other = std::ranges::find_if(
+        candidate, [&](const File& each) { return file.has_same_content(each); });
+    if (other == candidate.end()) return false;
+    candidate.erase(other);
+    return true;
+  });
+}
+
+using Pair = std::pair<File, File>;
+
+/// Where one run has saved more often, or where threads race to save, what both have saved has no
+/// order.
+void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pair>& pairs) {
+  if (!in_order || reference.size() != candidate.size()) drop_equal(reference, candidate);
+  for (std::size_t k = 0; k < std::min(reference.size(), candidate.size()); ++k)
+    pairs.emplace_back(reference[k], candidate[k]);
+}
+
+/// Files of the same name; then those whose name the other run has not, if it has as many.
+[[nodiscard]] std::vector<Pair> paired(const std::map<std::uint32_t, File>& reference,
+                                       const std::map<std::uint32_t, File>& candidate,
+                                       bool in_order) {
+  std::vector<Pair> pairs;
+  const auto left = by_name(reference);
+  const auto right = by_name(candidate);
+  const auto others = [](const auto& saved, const auto& known) {
+    Files files;
+    for (const auto& [number, file] : saved)
+      if (!known.contains(file.name)) files.push_back(file);
+    return files;
+  };
+  for (const auto& [name, files] : left)
+    if (const auto found = right.find(name); found != right.end())
+      pair_files(files, found->second, in_order, pairs);
+  const Files left_alone = others(reference, right);
+  const Files right_alone = others(candidate, left);
+  if (left_alone.size() == right_alone.size()) pair_files(left_alone, right_alone, in_order, pairs);
+  return pairs;
 }
 
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text) {
@@ -53,11 +123,6 @@ struct Saved {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
-}
-
-[[nodiscard]] std::string_view keys_of(const Saved& saved, std::string_view digest) {
-  const auto known = saved.keys.find(digest);
-  return known == saved.keys.end() ? std::string_view() : known->second;
 }
 
 [[nodiscard]] ArgumentReport report(std::string_view name, std::string_view reference,
@@ -71,13 +136,16 @@ struct Saved {
           .of = "torch.save"};
 }
 
-/// Lines are in the order in which both wrote them, up to the first that differs.
+/// The first key that differs, in the order in which both wrote them; of keys that both have in
+/// another order the first that stands elsewhere.
 [[nodiscard]] std::vector<ArgumentReport> other_keys(std::string_view reference,
                                                      std::string_view candidate) {
   const auto left = lines_of(reference);
   const auto right = lines_of(candidate);
   const auto [one, other] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
-  return {report("key", one == left.end() ? "" : *one, other == right.end() ? "" : *other)};
+  const bool is_order = std::ranges::is_permutation(left, right);
+  return {report(is_order ? "order of keys" : "key", one == left.end() ? "" : *one,
+                 other == right.end() ? "" : *other)};
 }
 
 [[nodiscard]] std::vector<ArgumentReport> other_numbers(std::string_view reference,
@@ -102,13 +170,12 @@ std::vector<ArgumentReport> saved_otherwise(const std::vector<EnvironmentEntry>&
                                             const std::vector<EnvironmentEntry>& candidate) {
   const Saved left = saved_in(reference);
   const Saved right = saved_in(candidate);
-  for (const auto& [number, file] : left.files) {
-    const auto found = right.files.find(number);
-    if (found == right.files.end()) continue;
-    const File& other = found->second;
-    auto reports = file.keys != other.keys
-                       ? other_keys(keys_of(left, file.keys), keys_of(right, other.keys))
-                       : other_numbers(file.numbers, other.numbers);
+  std::vector<Pair> pairs = paired(left.of_main, right.of_main, /*in_order=*/true);
+  std::ranges::move(paired(left.of_others, right.of_others, /*in_order=*/false),
+                    std::back_inserter(pairs));
+  for (const auto& [file, other] : pairs) {
+    auto reports = file.keys != other.keys ? other_keys(left.keys_of(file), right.keys_of(other))
+                                           : other_numbers(file.numbers, other.numbers);
     if (!reports.empty()) return reports;
   }
   return {};

@@ -1,14 +1,19 @@
-"""What torch.save writes beside tensors: the keys under which they stand, and whole numbers. Other numbers and text may
-be times, which differ in each run.
+"""What torch.save writes beside tensors: the keys under which they stand, whole numbers, arrays and sets. Other numbers
+and text may be times, which differ in each run.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
-numbers and flags, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp)."""
+numbers and flags, `saved.file.N.name` its name without folder and extension, and `saved.keys.DIGEST` the keys, once
+(lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
 
 import collections
+import dataclasses
 import functools
 import hashlib
 import itertools
+import os
+import sys
 import threading
+import types
 
 from . import capture, compilation, tensors
 from .guard import failed
@@ -17,12 +22,42 @@ _MOST_FILES = 1024
 _MOST_VISITS = 1 << 17
 _MOST_TEXT = 1 << 14
 _DEEPEST = 32
-_LARGEST = 1 << 63
+_MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
-_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+_SETS = (set, frozenset)
 
-_files = itertools.count()
+_files_of_main = itertools.count()
+_files_of_others = itertools.count()
 _told = set()  # digests of keys
+
+
+def _parts_of(value):
+    """The keys and parts of a container; None for what is no container."""
+    kind = type(value)
+    if kind in _DICTS:
+        return list(value.items())
+    if kind in (list, tuple):
+        return list(enumerate(value))
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return list(zip(kind._fields, value))
+    if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace or kind is _class_in("argparse", "Namespace"):
+        return list(getattr(value, "__dict__", {}).items())
+    return None
+
+
+def _class_in(module: str, name: str):
+    """None if the program has not imported it."""
+    return getattr(sys.modules.get(module), name, None)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _array_digest(array):
+    """Of its elements; None where they are no numbers."""
+    return _digest(array.tobytes()) if array.dtype.kind in "biufc" else None
 
 
 class _Contents:
@@ -39,26 +74,48 @@ class _Contents:
         self._visits += 1
         if self._visits > _MOST_VISITS:
             return
-        kind = type(value)
-        if kind in _DICTS or kind in (list, tuple):
-            if id(value) in self._met:
-                self.keys.append(f"{path}: again")
-            elif depth < _DEEPEST:
-                self._met.add(id(value))
-                self._visit_parts(path, value, depth)
-            return
-        self.keys.append(f"{path}: {tensors.words_of(value) or kind.__name__}")
-        if kind in (int, bool) and abs(value) < _LARGEST:
-            self.numbers.append(f"{path}={value}")
+        parts = _parts_of(value)
+        if parts is None:
+            self._add(path, value)
+        elif id(value) in self._met:
+            self.keys.append(f"{path}: again")
+        elif depth < _DEEPEST:
+            self._met.add(id(value))
+            self._visit_parts(path, parts, depth)
 
-    def _visit_parts(self, path: str, value, depth: int) -> None:
-        parts = list(value.items()) if type(value) in _DICTS else list(enumerate(value))
+    def _visit_parts(self, path: str, parts, depth: int) -> None:
         if not parts:
             self.keys.append(f"{path}: empty")
         for key, part in parts:
             name = str(key) if type(key) in (str, int) else type(key).__name__
             if name != _HYPERPARAMETERS:
                 self._visit(f"{path}.{name}" if path else name, part, depth + 1)
+
+    def _add(self, path: str, value) -> None:
+        kind = type(value)
+        if kind in (int, bool):
+            number = value if abs(value).bit_length() <= _MOST_BITS else _digest(hex(value).encode())
+        elif kind in _SETS:
+            number = f"set {_digest(repr(sorted(map(repr, value))).encode())}" if _is_plain(value) else None
+        elif kind is _class_in("numpy", "ndarray"):
+            number = _array_digest(value)
+        elif issubclass(kind, (_class_in("numpy", "integer") or (), _class_in("numpy", "bool_") or ())):
+            number = value.item()
+        else:
+            number = None
+        self.keys.append(f"{path}: {_words_of(value)}")
+        if number is not None:
+            self.numbers.append(f"{path}={number}")
+
+
+def _is_plain(elements) -> bool:
+    return all(type(element) in (int, bool, str, bytes) for element in elements)
+
+
+def _words_of(value) -> str:
+    if type(value) is _class_in("numpy", "ndarray"):
+        return f"{value.dtype.name} {list(value.shape)}"
+    return tensors.words_of(value) or type(value).__name__
 
 
 def _joined(lines) -> bytes:
@@ -70,15 +127,29 @@ def _text_of(numbers) -> bytes:
     text = _joined(numbers)
     if len(text) <= _MOST_TEXT:
         return text
-    rest = b"\ndigest of all=" + hashlib.sha256(text).hexdigest()[:16].encode()
+    rest = b"\ndigest of all=" + _digest(text).encode()
     return text[: _MOST_TEXT - len(rest)].rpartition(b"\n")[0] + rest
 
 
-def _tell(library, saved) -> None:
-    if threading.current_thread() is not threading.main_thread():
-        return
-    number = next(_files)
-    if number >= _MOST_FILES:
+def _name_of(file) -> str:
+    """Without folder and extension, which a writer of archives does not know; empty for a buffer."""
+    if hasattr(file, "archive_name"):
+        name = file.archive_name()
+        return "" if name == "archive" else name
+    name = getattr(file, "name", None)
+    return os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
+
+
+def _next_file():
+    """Its key in the settings; None where there are too many."""
+    in_main = threading.current_thread() is threading.main_thread()
+    number = next(_files_of_main if in_main else _files_of_others)
+    return f"saved.file.{'' if in_main else 't'}{number}" if number < _MOST_FILES else None
+
+
+def _tell(library, saved, file) -> None:
+    key = _next_file()
+    if key is None:
         return
     contents = _Contents(saved)
     keys = _joined(contents.keys)
@@ -86,28 +157,31 @@ def _tell(library, saved) -> None:
     if digest not in _told:
         _told.add(digest)
         library.setting(b"saved.keys." + digest, keys[:_MOST_TEXT])
-    key = f"saved.file.{number}".encode()
-    library.setting(key, digest)
+    library.setting(key.encode(), digest)
+    name = _name_of(file)
+    if name:
+        library.setting(f"{key}.name".encode(), capture.text(name))
     if contents.numbers:
-        library.setting(key + b".numbers", _text_of(contents.numbers))
+        library.setting(f"{key}.numbers".encode(), _text_of(contents.numbers))
 
 
 def _noted(original):
-    def save(saved, *args, **kwargs):
+    def save(saved, file, *args, **kwargs):
         try:
             library = None if compilation.is_compiling() else capture.library()
             if library is not None:
-                _tell(library, saved)
+                _tell(library, saved, file)
         except Exception as error:
             failed("saving a file", error)
-        return original(saved, *args, **kwargs)
+        return original(saved, file, *args, **kwargs)
 
     return functools.update_wrapper(save, original, updated=())
 
 
 def _begin(library) -> None:
-    global _files
-    _files = itertools.count()
+    global _files_of_main, _files_of_others
+    _files_of_main = itertools.count()
+    _files_of_others = itertools.count()
     _told.clear()
 
 

@@ -1,9 +1,15 @@
 """Trains a layer and saves it. `saved_files.py CHANGE`: "none", or what is saved otherwise: another "key", another
-"number", one tensor "less", two tensors "crossed", or another "time", which differs in each run anyway."""
+"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", another number in a
+"thread", the "order" of two files, or another "time", which differs in each run anyway."""
 
+import argparse
+import collections
 import io
 import sys
+import tempfile
+import threading
 
+import numpy
 import torch
 
 change = sys.argv[1]
@@ -19,6 +25,10 @@ saved = {
     "optimizer": optimizer.state_dict(),
     "epoch": 4 if change == "number" else 3,
     "seconds": 1.5 if change == "time" else 1.25,
+    "random": ("MT19937", numpy.arange(3, dtype=numpy.uint32) + (change == "array")),
+    "skipped": {"bias", "scale" if change == "set" else "norm"},
+    "options": argparse.Namespace(layers=3 if change == "record" else 2),
+    "seen": collections.Counter(cat=1 << (65 if change == "counter" else 64)),
 }
 weights = saved["model"]
 if change == "key":
@@ -28,4 +38,14 @@ if change == "less":
 if change == "crossed":
     weights["0.weight"], weights["1.weight"] = weights["1.weight"], weights["0.weight"]
 torch.save(saved, io.BytesIO())
+with tempfile.TemporaryDirectory() as folder:
+    best, last = ({"epoch": epoch} for epoch in (1, 3))
+    for name, part in (("last", last), ("best", best)) if change == "order" else (("best", best), ("last", last)):
+        torch.save(part, f"{folder}/{name}.pt")
+tasks = [{"task": task + (change == "thread")} for task in range(2)]
+threads = [threading.Thread(target=torch.save, args=(task, io.BytesIO())) for task in tasks]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
 print(sum(parameter.sum().item() for parameter in model.parameters()))

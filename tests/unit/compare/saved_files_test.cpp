@@ -1,0 +1,80 @@
+#include "compare/diff/saved_files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace ulpscope;
+
+namespace {
+
+struct File {
+  std::string name;
+  std::string numbers;
+};
+
+std::vector<EnvironmentEntry> saved(const std::vector<File>& files, const std::string& thread = "",
+                                    const std::string& keys = "a: int\nb: int") {
+  std::vector<EnvironmentEntry> entries = {{.key = "saved.keys." + keys, .value = keys}};
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const std::string key = "saved.file." + thread + std::to_string(k);
+    entries.push_back({.key = key, .value = keys});
+    if (!files[k].name.empty()) entries.push_back({.key = key + ".name", .value = files[k].name});
+    entries.push_back({.key = key + ".numbers", .value = files[k].numbers});
+  }
+  return entries;
+}
+
+std::string words_of(const std::vector<ArgumentReport>& reports) {
+  std::string words;
+  for (const ArgumentReport& report : reports)
+    words += report.name + " " + report.reference.value_or("none") + " " +
+             report.candidate.value_or("none") + ";";
+  return words;
+}
+
+std::string differing(const std::vector<EnvironmentEntry>& reference,
+                      const std::vector<EnvironmentEntry>& candidate) {
+  return words_of(comparison::saved_otherwise(reference, candidate));
+}
+
+}  // namespace
+
+TEST_SUITE("saved_files") {
+  TEST_CASE("a file is compared with the one of its name") {
+    const auto reference = saved({{"last", "a=1"}, {"best", "a=2"}});
+    CHECK(differing(reference, saved({{"best", "a=2"}, {"last", "a=1"}})).empty());
+    CHECK(differing(reference, saved({{"best", "a=2"}, {"last", "a=3"}})) == "a 1 3;");
+  }
+
+  TEST_CASE("files of one name are compared in the order in which they were saved") {
+    const auto reference = saved({{"last", "a=1"}, {"last", "a=2"}});
+    CHECK(differing(reference, saved({{"last", "a=2"}, {"last", "a=1"}})) == "a 1 2;");
+  }
+
+  TEST_CASE("a file that one run saves once more is compared with none") {
+    const auto reference = saved({{"", "a=1"}, {"", "a=3"}});
+    CHECK(differing(reference, saved({{"", "a=1"}, {"", "a=2"}, {"", "a=3"}})).empty());
+    CHECK(differing(reference, saved({{"", "a=1"}, {"", "a=2"}, {"", "a=4"}})) == "a 3 2;");
+  }
+
+  TEST_CASE("files whose names both runs chose otherwise are compared in order") {
+    CHECK(differing(saved({{"run1", "a=1"}}), saved({{"run2", "a=1"}})).empty());
+    CHECK(differing(saved({{"run1", "a=1"}}), saved({{"run2", "a=2"}})) == "a 1 2;");
+  }
+
+  TEST_CASE("files of threads have no order") {
+    const auto reference = saved({{"", "a=1"}, {"", "a=2"}}, "t");
+    CHECK(differing(reference, saved({{"", "a=2"}, {"", "a=1"}}, "t")).empty());
+    CHECK(differing(reference, saved({{"", "a=2"}, {"", "a=3"}}, "t")) == "a 1 3;");
+  }
+
+  TEST_CASE("keys in another order are not other keys") {
+    const auto reference = saved({{"", "a=1"}}, "", "a: int\nb: int");
+    CHECK(differing(reference, saved({{"", "a=1"}}, "", "a: int\nc: bool")) ==
+          "key b: int c: bool;");
+    CHECK(differing(reference, saved({{"", "a=1"}}, "", "b: int\na: int")) ==
+          "order of keys a: int b: int;");
+  }
+}
