@@ -41,6 +41,12 @@ bool returns_tensor(const Finding& finding) {
   return !finding.arguments.empty() && comparison::is_output(finding.arguments.front().name);
 }
 
+bool writes_file(const Finding& finding) {
+  constexpr std::array kWriters = {std::string_view("torch.save"), kSave};
+  return !finding.arguments.empty() &&
+         std::ranges::find(kWriters, finding.arguments.front().of) != kWriters.end();
+}
+
 bool reads_differences(const Finding& finding) {
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), differs);
 }
@@ -122,7 +128,8 @@ std::string headline(const Finding& finding) {
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
       if (comparison::is_end(finding.op))
-        return "an optimizer is set differently after its last step";
+        return writes_file(finding) ? "the program writes something else to a file"
+                                    : "an optimizer is set differently after its last step";
       if (finding.absorbed) return "different arguments" + consequence(finding);
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",

@@ -35,6 +35,7 @@
 #include "capture/op_observer.hpp"
 #include "capture/optimizer_options.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/saved_archives.hpp"
 #include "capture/saved_options.hpp"
 #include "capture/saved_tensors.hpp"
 #include "capture/step_window.hpp"
@@ -229,6 +230,7 @@ using TensorMakerImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
 using WorkImpl = c10d::Work;
+using OutputArchiveImpl = torch::serialize::OutputArchive;
 using PyTorchStreamWriterImpl = caffe2::serialize::PyTorchStreamWriter;
 // Its own header needs those of Gloo; what it overrides has the signature declared here.
 using ProcessGroupGlooImpl = c10d::Backend;
@@ -311,6 +313,28 @@ struct optimizer_save {
     next<kIndex, void(const void*, Archive&)>()(self, archive);
   }
 };
+
+template <class Target>
+struct SaveArchive {
+  ULPSCOPE_DECLARES(save_to, void (Class::*)(Target));
+  template <std::size_t kIndex>
+  static void call(void* self, Target target) {
+    if (Thread* const thread = Thread::current(); thread != nullptr && !idle()) {
+      const Thread::Inside inside(*thread);
+      guarded("an archive that is saved", [&] {
+        std::string_view file;
+        if constexpr (std::is_same_v<Target, const std::string&>) file = target;
+        send_saved_archive(*thread, *static_cast<const torch::serialize::OutputArchive*>(self),
+                           file);
+      });
+    }
+    next<kIndex, void(void*, Target)>()(self, target);
+  }
+};
+struct archive_to_file : SaveArchive<const std::string&> {};
+struct archive_to_stream : SaveArchive<std::ostream&> {};
+struct archive_to_function
+    : SaveArchive<const std::function<std::size_t(const void*, std::size_t)>&> {};
 
 /// What a constructor of an optimizer calls that is not inlined.
 struct optimizer_add_group {

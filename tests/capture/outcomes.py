@@ -106,6 +106,10 @@ def saved(session):
         report = session.compare("plain", "other")
         expected = report["verdict"] == "identical" if same else "lr of SGD is 0.1 and 0.05" in report["summary"]
         session.check(end, expected, report)
+    for epoch in "34":
+        session.record_as_bare(epoch, "end_of_run", "--end", f"saved-epoch-{epoch}")
+    report = session.compare("3", "4")
+    session.check("epoch", "epoch of torch::save is 3 and 4" in report["summary"], report)
 
 
 def codes(session):

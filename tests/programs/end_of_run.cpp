@@ -88,6 +88,13 @@ void save(torch::optim::SGD& optimizer, double lr) {
   torch::save(optimizer, archive);
 }
 
+void save_epoch(std::int64_t epoch) {
+  torch::serialize::OutputArchive archive;
+  archive.write("epoch", c10::IValue(epoch));
+  std::stringstream stream;
+  archive.save_to(stream);
+}
+
 using End = std::function<void(Left&)>;
 
 const std::map<std::string, End>& ends() {
@@ -137,6 +144,8 @@ const std::map<std::string, End>& ends() {
        [](Left& left) { at::check_generator<at::CPUGeneratorImpl>(left.second)->random(); }},
       {"saved", [](Left& left) { save(*left.optimizer, 0.1); }},
       {"saved-lr", [](Left& left) { save(*left.optimizer, 0.05); }},
+      {"saved-epoch-3", [](Left&) { save_epoch(3); }},
+      {"saved-epoch-4", [](Left&) { save_epoch(4); }},
       {"saved-at-last",
        [](Left& left) {
          save(*left.optimizer, 0.05);

@@ -16,6 +16,7 @@ namespace ulpscope::comparison {
 namespace {
 
 constexpr std::string_view kFile = "saved.file.";
+constexpr std::string_view kArchive = "saved.archive.";
 constexpr std::string_view kKeys = "saved.keys.";
 constexpr std::string_view kNumbers = ".numbers";
 constexpr std::string_view kName = ".name";
@@ -45,13 +46,15 @@ struct Saved {
   }
 };
 
-[[nodiscard]] Saved saved_in(const std::vector<EnvironmentEntry>& entries) {
+/// By the settings whose keys begin so.
+[[nodiscard]] Saved saved_in(const std::vector<EnvironmentEntry>& entries,
+                             std::string_view prefix) {
   Saved saved;
   for (const EnvironmentEntry& entry : entries) {
     std::string_view key = entry.key;
     if (key.starts_with(kKeys)) saved.keys.emplace(key.substr(kKeys.size()), entry.value);
-    if (!key.starts_with(kFile)) continue;
-    key.remove_prefix(kFile.size());
+    if (!key.starts_with(prefix)) continue;
+    key.remove_prefix(prefix.size());
     const bool in_thread = key.starts_with(kThread);
     if (in_thread) key.remove_prefix(1);
     std::uint32_t number = 0;
@@ -133,7 +136,7 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   return {.name = std::string(name),
           .reference = known(reference),
           .candidate = known(candidate),
-          .of = "torch.save"};
+          .of = {}};
 }
 
 /// The first key that differs, in the order in which both wrote them; of keys that both have in
@@ -164,18 +167,30 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   return reports;
 }
 
-}  // namespace
-
-std::vector<ArgumentReport> saved_otherwise(const std::vector<EnvironmentEntry>& reference,
-                                            const std::vector<EnvironmentEntry>& candidate) {
-  const Saved left = saved_in(reference);
-  const Saved right = saved_in(candidate);
+[[nodiscard]] std::vector<ArgumentReport> saved_otherwise(
+    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
+    std::string_view prefix) {
+  const Saved left = saved_in(reference, prefix);
+  const Saved right = saved_in(candidate, prefix);
   std::vector<Pair> pairs = paired(left.of_main, right.of_main, /*in_order=*/true);
   std::ranges::move(paired(left.of_others, right.of_others, /*in_order=*/false),
                     std::back_inserter(pairs));
   for (const auto& [file, other] : pairs) {
     auto reports = file.keys != other.keys ? other_keys(left.keys_of(file), right.keys_of(other))
                                            : other_numbers(file.numbers, other.numbers);
+    if (!reports.empty()) return reports;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<ArgumentReport> saved_otherwise(const std::vector<EnvironmentEntry>& reference,
+                                            const std::vector<EnvironmentEntry>& candidate) {
+  for (const auto& [prefix, function] :
+       {std::pair(kFile, "torch.save"), {kArchive, "torch::save"}}) {
+    auto reports = saved_otherwise(reference, candidate, prefix);
+    for (ArgumentReport& each : reports) each.of = function;
     if (!reports.empty()) return reports;
   }
   return {};

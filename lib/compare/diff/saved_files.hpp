@@ -12,7 +12,7 @@ namespace ulpscope::comparison {
 /// torch.save are the keys (`saved.file.N`, a digest, of which `saved.keys.DIGEST` has the lines
 /// "model.weight: float32 [3, 4]"), the numbers (`saved.file.N.numbers`, lines "epoch=3") and the
 /// name of the file (`saved.file.N.name`; none for a buffer). Files of other threads than main
-/// (`saved.file.tN`) are compared as a set.
+/// (`saved.file.tN`) are compared as a set. Archives of C++ are `saved.archive.N`.
 [[nodiscard]] std::vector<ArgumentReport> saved_otherwise(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
 
