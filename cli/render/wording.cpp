@@ -83,7 +83,9 @@ bool is_call(const Finding& finding) { return finding.op.ends_with("::forward");
 /// What follows from an op that one run alone has.
 [[nodiscard]] std::string consequence(const Finding& finding) {
   if (finding.absorbed) return ", and " + absorbed_words(*finding.absorbed);
-  return finding.diverges ? "" : ", and no difference follows from it";
+  if (finding.diverges) return "";
+  return finding.shifts_draws ? ", and shifts what is drawn after it"
+                              : ", and no difference follows from it";
 }
 
 }  // namespace

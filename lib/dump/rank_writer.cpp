@@ -58,7 +58,8 @@ std::vector<MemoryUse> uses_of(const HeldEvent& held, std::uint32_t lane) {
                     .is_read = role != Role::output && (slot.flags & kNotRead) == 0,
                     .is_written = role != Role::input,
                     .is_view = role == Role::output && (slot.flags & slot_flag::view) != 0,
-                    .is_named = has_name(slot)});
+                    .is_named = has_name(slot),
+                    .trains = trains(slot)});
   }
   return uses;
 }
@@ -79,16 +80,20 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
       event.kind == EventKind::node && row.forward != kNone && row.forward_lane == lane;
   event.is_root_module = event.module != 0 && event.module == root_module;
   bool reads = false;
+  bool reads_trained = false;
   bool result_trains = false;
   for (const ring::SlotRow& slot : held.slots()) {
     const auto role = static_cast<Role>(slot.role);
     event.writes_parameter =
         event.writes_parameter || (role == Role::mutated && has_parameter(slot));
-    reads = reads || (role == Role::input && has_parameter(slot) && trains(slot));
+    const bool is_trained = role == Role::input && trains(slot);
+    reads_trained = reads_trained || is_trained;
+    reads = reads || (is_trained && has_parameter(slot));
     if (role == Role::input) note_trained_writer(slot, lane, event);
     result_trains = result_trains || (role != Role::input && trains(slot));
   }
   event.uses_trained_parameter = reads && result_trains;
+  event.extends_graph = reads_trained && result_trains;
   event.uses = uses_of(held, lane);
   return event;
 }

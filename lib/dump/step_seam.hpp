@@ -18,6 +18,7 @@ struct MemoryUse {
   bool is_written = false;
   bool is_view = false;   ///< an output that aliases an input
   bool is_named = false;  ///< a parameter, a buffer or a gradient
+  bool trains = false;    ///< it requires a gradient
 };
 
 /// An event near the border of two steps.

@@ -8,6 +8,7 @@ namespace ulpscope::dump {
 namespace {
 
 constexpr std::size_t kMostBoundaries = 65536;
+constexpr std::size_t kMostLeaves = 65536;
 constexpr std::uint64_t kInferredOptimizer = std::uint64_t{1} << 63;
 
 bool has(const TimelineEvent& event, std::uint32_t flag) { return (event.flags & flag) != 0; }
@@ -64,6 +65,11 @@ bool Timeline::runs_in_forward(const TimelineEvent& event) {
   const bool evident =
       !has(event, event_flag::module_from_parameter) || event.uses_trained_parameter;
   return belongs_to_root(event) && evident && !is_quiet(event);
+}
+
+bool Timeline::runs_without_root(const TimelineEvent& event) {
+  return event.kind == EventKind::op && event.root == 0 && event.module == 0 &&
+         event.extends_graph && !is_backward(event) && !is_quiet(event) && !event.writes_parameter;
 }
 
 bool Timeline::trains(const TimelineEvent& event) {
@@ -142,6 +148,9 @@ void Timeline::read(TimelineEvent event) {
   entry.seam.depth = event.depth;
   entry.seam.neutral = event.kind == EventKind::zero_grad || event.kind == EventKind::parameters ||
                        event.kind == EventKind::outcome;
+  entry.without_root = runs_without_root(event);
+  const bool is_update = updates_leaf(event);
+  note_trained_leaves(event);
   if (!reading_.in_setup) entry.seam.uses = std::move(event.uses);
   note_backward_elsewhere(event);
   if (reading_.step_begins && event.kind != EventKind::outcome) {
@@ -154,7 +163,7 @@ void Timeline::read(TimelineEvent event) {
     begin_step(first_entry_ + entries_.size() - 1);
   }
   note_trained_reads(event);
-  place(event, entry);
+  place(event, entry, is_update);
   note_quiet_run(event);
   if (entry.pending && !gap_) gap_ = first_entry_ + entries_.size() - 1;
   if (!reading_.op.open && event.kind == EventKind::op) {
@@ -169,7 +178,7 @@ void Timeline::read(TimelineEvent event) {
   }
 }
 
-void Timeline::place(const TimelineEvent& event, Entry& entry) {
+void Timeline::place(const TimelineEvent& event, Entry& entry, bool updates_leaf) {
   const std::uint64_t at = first_entry_ + entries_.size() - 1;
   if (is_backward(event)) {
     entry.phase = Phase::backward;
@@ -212,7 +221,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   }
   // Also in grad mode: what trains cannot be written in place there, so it is through `data`.
   const bool inferred = !reading_.optimizer_events && event.kind == EventKind::op &&
-                        event.writes_parameter && reading_.backward_seen;
+                        (event.writes_parameter || updates_leaf) && reading_.backward_seen;
   if (inferred) {
     entry.phase = Phase::optimizer;
     return begin_optimizer(event, kInferredOptimizer | event.root);
@@ -224,6 +233,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   } else {
     if (event.module != reading_.forward_module) reading_.left_first_module = true;
     if (runs_in_forward(event)) insert(reading_.entered, event.root);
+    if (reading_.in_setup && entry.without_root && !rootless_forward_) rootless_forward_ = at;
   }
   if (event.kind == EventKind::step) {
     reading_.explicit_steps = true;
@@ -258,6 +268,7 @@ void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) 
       const Candidate at_optimizer{optimizer_entry_, gap_.value_or(optimizer_entry_)};
       resolve_gap(Phase::data);
       const bool again = contains(reading_.stepped, reading_.optimizer_object);
+      reading_.rootless = reading_.rootless || !runs_in_forward(event);
       if (reading_.in_setup || (again && !reading_.explicit_steps))
         begin_step(at_optimizer);
       else if (is_newcomer() && !reading_.explicit_steps)
@@ -298,6 +309,25 @@ void Timeline::note_trained_reads(const TimelineEvent& event) {
   }
 }
 
+/// What a program without modules trains shows when it is written to.
+void Timeline::note_trained_leaves(const TimelineEvent& event) {
+  const bool any = (reading_.in_setup || reading_.rootless) && !reading_.optimizer_events;
+  if (!any || !runs_without_root(event)) return;
+  if (leaves_.size() >= kMostLeaves) leaves_.clear();
+  for (const MemoryUse& use : event.uses)
+    if (use.is_read && use.trains) leaves_.insert(use.storage);
+}
+
+/// Not by an op of the graph.
+bool Timeline::updates_leaf(const TimelineEvent& event) const {
+  if (event.kind != EventKind::op || leaves_.empty() || !(reading_.in_setup || reading_.rootless))
+    return false;
+  return std::any_of(event.uses.begin(), event.uses.end(), [&](const MemoryUse& use) {
+    return use.is_written && !use.is_view && (is_quiet(event) || !use.trains) &&
+           leaves_.contains(use.storage);
+  });
+}
+
 void Timeline::leave_ranges(std::uint16_t depth) {
   for (Range* range : {&reading_.op, &reading_.zero_grad, &reading_.root_module}) {
     if (range->open && depth <= range->depth) range->open = false;
@@ -323,8 +353,14 @@ void Timeline::note_backward_elsewhere(const TimelineEvent& event) {
   reading_.stretch = Stretch::after_backward;
 }
 
+/// An optimizer that runs a closure has a forward, if there is any graph.
+bool Timeline::is_in_forward(const TimelineEvent& event) const {
+  const bool without_root = reading_.rootless || (reading_.in_setup && reading_.optimizer.open);
+  return runs_in_forward(event) || (without_root && runs_without_root(event));
+}
+
 bool Timeline::begins_forward(const TimelineEvent& event) const {
-  if (!runs_in_forward(event)) return false;
+  if (!is_in_forward(event)) return false;
   return reading_.stretch != Stretch::forward || begins_forward_again(event);
 }
 
@@ -390,6 +426,7 @@ void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object)
   reading_.optimizer_object = object;
   reading_.optimizer_has_forward = false;
   reading_.without_optimizer = false;
+  resolve_rootless_forward();
   if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
   resolve_newcomer(object);
   // A new optimizer: what it writes will show whether it alternates with the others or replaces
@@ -452,6 +489,7 @@ void Timeline::begin_step(std::uint64_t at) {
   reading_.steps_again = false;
   reading_.stepped.clear();
   quiet_forwards_.clear();
+  rootless_forward_.reset();
 }
 
 void Timeline::resolve_gap(Phase phase) {
@@ -515,6 +553,26 @@ void Timeline::resolve_quiet_forwards() {
   reading_.without_grad = true;
 }
 
+/// An optimizer steps, and no root has run: what it trains is the graph before it.
+void Timeline::resolve_rootless_forward() {
+  if (!rootless_forward_ || !reading_.backward_seen) return;
+  const std::uint64_t first = *rootless_forward_;
+  Phase phase = Phase::forward;
+  Range neutral;
+  for (auto at = first; at < optimizer_entry_; ++at) {
+    Entry& entry = entries_[at - first_entry_];
+    if (neutral.open && entry.seam.depth <= neutral.depth) neutral.open = false;
+    if (!neutral.open && entry.seam.neutral) neutral = {entry.seam.depth, true};
+    if (entry.phase == Phase::backward) phase = Phase::optimizer;
+    if (entry.without_root) phase = Phase::forward;
+    if (entry.phase != Phase::setup) continue;
+    const bool in_forward = phase == Phase::forward && !neutral.open;
+    entry.phase = !in_forward ? Phase::optimizer : entry.quiet ? Phase::eval : Phase::forward;
+  }
+  reading_.rootless = true;
+  begin_step(first);
+}
+
 /// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
 /// not stepped began a step if a backward pass followed or may still come; else the program only
 /// evaluated its model.
@@ -522,6 +580,7 @@ void Timeline::decide_what_is_left(bool more_comes) {
   const bool trains = more_comes || reading_.known.empty() || reading_.backward_seen;
   quiet_runs_.clear();
   newcomer_.reset();
+  rootless_forward_.reset();
   resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());
   if (gap_) {
@@ -542,6 +601,7 @@ std::uint64_t Timeline::first_undecided() const {
   if (!candidates_.empty()) first = std::min(first, candidates_.front().between);
   if (newcomer_) first = std::min(first, newcomer_->candidate.between);
   if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
+  if (rootless_forward_) first = std::min(first, *rootless_forward_);
   if (!quiet_runs_.empty()) first = std::min(first, quiet_runs_.front().first_entry);
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {
     first = std::min(first, std::max(optimizer_entry_, first_entry_));

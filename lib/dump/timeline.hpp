@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct TimelineEvent {
   EventKind kind = EventKind::op;
   bool is_root_module = false;          ///< `module` is the root itself
   bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
+  bool extends_graph = false;           ///< an input requires a gradient, and so does a result
   bool writes_parameter = false;        ///< a mutated input is a parameter
   bool follows_own_forward = false;     ///< backward of an op of the same lane
   std::vector<MemoryUse> uses;          ///< of an op outside of backward and optimizers
@@ -52,6 +54,10 @@ struct Placement {
 /// the leader by epoch.
 ///
 /// A leader that runs only forwards without grad mode has one step for each, all in phase eval.
+///
+/// A program may train tensors that belong to no module: if an optimizer steps before any root's
+/// forward, or the program itself writes to tensors that it has trained, its forwards are the ops
+/// of the graph that backward then follows.
 class Timeline {
  public:
   static constexpr std::size_t kMostHeld = 131072;
@@ -85,6 +91,8 @@ class Timeline {
   }
   /// The event could belong to a forward of a root in grad mode.
   [[nodiscard]] static bool runs_in_forward(const TimelineEvent& event);
+  /// The event could belong to a forward of a program without modules.
+  [[nodiscard]] static bool runs_without_root(const TimelineEvent& event);
   /// The event is of a backward pass or of an optimizer.
   [[nodiscard]] static bool trains(const TimelineEvent& event);
 
@@ -117,6 +125,7 @@ class Timeline {
     bool optimizer_has_forward = false;
     bool steps_again = false;  ///< an optimizer of an earlier step has stepped in this one
     bool left_first_module = false;
+    bool rootless = false;  ///< trains tensors that belong to no module
     bool op_is_pending = false;
     bool op_is_quiet = false;
     Phase op_phase = Phase::setup;
@@ -139,6 +148,7 @@ class Timeline {
     bool pending = false;  ///< its phase waits for what comes next
     bool quiet = false;    ///< grad mode off
     bool begins_step = false;
+    bool without_root = false;
     SeamEvent seam;
   };
 
@@ -176,11 +186,14 @@ class Timeline {
   };
 
   void read(TimelineEvent event);
-  void place(const TimelineEvent& event, Entry& entry);
+  void place(const TimelineEvent& event, Entry& entry, bool updates_leaf);
   void place_inside_optimizer(const TimelineEvent& event, Entry& entry);
   void note_trained_module(const TimelineEvent& event);
   void note_quiet_run(const TimelineEvent& event);
   void note_trained_reads(const TimelineEvent& event);
+  void note_trained_leaves(const TimelineEvent& event);
+  [[nodiscard]] bool updates_leaf(const TimelineEvent& event) const;
+  [[nodiscard]] bool is_in_forward(const TimelineEvent& event) const;
   void leave_ranges(std::uint16_t depth);
   void note_backward_elsewhere(const TimelineEvent& event);
   [[nodiscard]] bool begins_forward(const TimelineEvent& event) const;
@@ -200,6 +213,7 @@ class Timeline {
   void keep_together();
   void resolve_newcomer(std::uint64_t next_optimizer);
   void resolve_quiet_forwards();
+  void resolve_rootless_forward();
   void decide_what_is_left(bool more_comes);
   [[nodiscard]] bool expects_new_step() const;
   [[nodiscard]] std::uint64_t first_undecided() const;
@@ -221,6 +235,10 @@ class Timeline {
   std::optional<Newcomer> newcomer_;
   /// Forwards without grad mode before any in it: steps if the program never trains.
   std::vector<std::uint64_t> quiet_forwards_;
+  /// Where the graph begins that an optimizer may train before any root has run.
+  std::optional<std::uint64_t> rootless_forward_;
+  /// Storages that it has read and trains, of programs that may have no modules.
+  std::set<std::uint64_t> leaves_;
   /// May be evaluation, or the inside of an autograd function that the program defines: the forward
   /// if something trains on what they made.
   std::vector<QuietRun> quiet_runs_;

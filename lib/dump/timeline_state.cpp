@@ -16,7 +16,7 @@ std::vector<std::byte> Timeline::save() const {
        {settled_.in_setup, settled_.explicit_steps, settled_.step_begins, settled_.optimizer_events,
         settled_.without_optimizer, settled_.without_grad, settled_.backward_seen,
         settled_.optimizer_has_forward, settled_.steps_again, settled_.left_first_module,
-        settled_.op_is_quiet}) {
+        settled_.op_is_quiet, settled_.rootless}) {
     out.put(flag);
   }
   out.put(settled_.op_phase);
@@ -50,6 +50,8 @@ std::vector<std::byte> Timeline::save() const {
     out.put(module);
     out.put(optimizer);
   }
+  out.put(leaves_.size());
+  for (const std::uint64_t leaf : leaves_) out.put(leaf);
   return {out.bytes().begin(), out.bytes().end()};
 }
 
@@ -66,7 +68,7 @@ bool Timeline::restore(std::span<const std::byte> saved) {
        {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
         &settled_.optimizer_events, &settled_.without_optimizer, &settled_.without_grad,
         &settled_.backward_seen, &settled_.optimizer_has_forward, &settled_.steps_again,
-        &settled_.left_first_module, &settled_.op_is_quiet}) {
+        &settled_.left_first_module, &settled_.op_is_quiet, &settled_.rootless}) {
     *flag = in.get<bool>();
   }
   settled_.op_phase = in.get_up_to(Phase::eval);
@@ -98,6 +100,8 @@ bool Timeline::restore(std::span<const std::byte> saved) {
     const auto module = in.get<std::uint64_t>();
     trained_by_[module] = in.get<std::uint64_t>();
   }
+  for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count)
+    leaves_.insert(in.get<std::uint64_t>());
   reading_ = settled_;
   return in.ok();
 }

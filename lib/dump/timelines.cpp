@@ -30,7 +30,9 @@ void Timelines::add(std::uint32_t id, TimelineEvent event) {
     return;
   }
   lane.runs_forward = lane.runs_forward || Timeline::runs_in_forward(event);
-  const bool trains = event.follows_own_forward || (lane.runs_forward && Timeline::trains(event));
+  lane.runs_without_root = lane.runs_without_root || Timeline::runs_without_root(event);
+  const bool trains = event.follows_own_forward || (lane.runs_forward && Timeline::trains(event)) ||
+                      (lane.runs_without_root && event.kind == EventKind::optimizer);
   lane.waiting.push_back(std::move(event));
   if (trains) {
     decide(id, lane, Route::own);

@@ -12,7 +12,8 @@ namespace ulpscope::dump {
 /// Steps and phases of all lanes of a rank while their events arrive.
 ///
 /// A lane that trains has steps of its own: it runs forwards in grad mode, and then backward or an
-/// optimizer; so has one that runs backward of its own ops. All other lanes follow the main one.
+/// optimizer; so has one that runs backward of its own ops, or an optimizer after a graph of
+/// tensors that belong to no module. All other lanes follow the main one.
 class Timelines {
  public:
   /// What a lane is as soon as it is opened.
@@ -49,6 +50,7 @@ class Timelines {
   struct Lane {
     Route route = Route::undecided;
     bool runs_forward = false;
+    bool runs_without_root = false;
     std::vector<TimelineEvent> waiting;  ///< until its route is known
   };
 

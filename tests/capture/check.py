@@ -53,7 +53,7 @@ CASES = {
     "race": by_chance("race", first={"kind": "data"}, also="race", causes=["data-content"]),
     "half-filled": by_chance("half-filled", first={"kind": "data"}, causes=["uninitialised"]),
     "raw-write": by_chance("raw-write", first={"kind": "write", "step": 1}, causes=["external-write"]),
-    "extra-draw": by_chance("extra-draw", first={"step": 1}, causes=["rng-shift"]),
+    "extra-draw": by_chance("extra-draw", first={"kind": "rng", "step": 2}, causes=["rng-shift"]),
     "eps": pair(MLP, "--eps 1e-6", first={"kind": "arguments", "op": "aten::layer_norm", "step": 0},
                 causes=["argument"]),
     "data-order": pair("digits_resnet", "--swap-samples 1", first={"kind": "data"}, causes=["data-order"]),

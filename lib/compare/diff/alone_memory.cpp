@@ -44,13 +44,16 @@ std::vector<std::uint64_t> AloneMemory::sources_of(const Event& op) const {
   return sources;
 }
 
-bool AloneMemory::Made::is_copy(const Content& content) const {
-  return std::find(from.begin(), from.end(), content) != from.end();
+bool AloneMemory::contains(const std::vector<Content>& contents, const Content& content) {
+  return std::find(contents.begin(), contents.end(), content) != contents.end();
 }
 
 bool AloneMemory::is_copy(const Slot& slot) const {
-  const auto known = made_.find(slot.storage);
-  return known != made_.end() && known->second.is_copy(content_of(slot));
+  const Content content = content_of(slot);
+  if (const auto known = made_.find(slot.storage); known != made_.end())
+    return known->second.is_copy(content);
+  const auto known = changed_.find(slot.storage);
+  return known != changed_.end() && contains(known->second.from, content);
 }
 
 std::vector<std::uint64_t> AloneMemory::adopted() const {
@@ -108,6 +111,9 @@ void AloneMemory::changed(const Event& op) {
     at->second.begin = is_first ? written.begin : std::min(at->second.begin, written.begin);
     at->second.end = is_first ? written.end : std::max(at->second.end, written.end);
     at->second.now = content_of(slot);
+    for (const Content& content : given_to(op))
+      if (at->second.from.size() < kContentsKept && !contains(at->second.from, content))
+        at->second.from.push_back(content);
     if (!is_first) continue;
     at->second.writes = slot.writes;
     for (const Slot& input : op.slots)

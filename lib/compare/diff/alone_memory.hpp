@@ -52,8 +52,8 @@ class AloneMemory {
   [[nodiscard]] std::vector<Change> changes() const;
 
   [[nodiscard]] bool made(const Slot& slot) const { return made_.contains(slot.storage); }
-  /// What the slot holds is what an op that led to it was given, such as a copy or a number negated
-  /// twice.
+  /// What the slot holds is what an op without a partner that led to it was given, such as a copy
+  /// or a number negated twice.
   [[nodiscard]] bool is_copy(const Slot& slot) const;
   /// No op has read it.
   [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }
@@ -94,9 +94,10 @@ class AloneMemory {
     std::vector<Content> from;           ///< what the ops that led to it were given
     std::vector<std::uint64_t> sources;  ///< memory of ops of both runs among that
 
-    [[nodiscard]] bool is_copy(const Content& content) const;
+    [[nodiscard]] bool is_copy(const Content& content) const { return contains(from, content); }
   };
 
+  [[nodiscard]] static bool contains(const std::vector<Content>& contents, const Content& content);
   [[nodiscard]] bool is(const Slot& slot, Reader reader) const {
     const auto known = made_.find(slot.storage);
     return known != made_.end() && known->second.reader == reader;
@@ -112,7 +113,8 @@ class AloneMemory {
   struct Changed {
     std::optional<Content> before;
     Content now;
-    std::int64_t begin = 0;  ///< of all that was changed, in bytes from the storage's start
+    std::vector<Content> from;  ///< what the ops without a partner that wrote it were given
+    std::int64_t begin = 0;     ///< of all that was changed, in bytes from the storage's start
     std::int64_t end = 0;
     std::uint32_t writes = 0;  ///< of the memory, with the first change
   };

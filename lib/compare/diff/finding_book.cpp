@@ -102,6 +102,10 @@ void FindingBook::absorb(std::uint32_t finding, const Absorbed& absorbed) {
   diverging_copy_.erase(copied);
 }
 
+void FindingBook::show_shift(const Source& source) {
+  if (is_kept(source.finding)) records_[source.finding].finding.shifts_draws = true;
+}
+
 bool FindingBook::looks_ahead(const Source& source) const noexcept {
   return is_kept(source.finding) && records_[source.finding].evidence.looks_ahead;
 }

@@ -42,6 +42,9 @@ class FindingBook {
   /// An outcome differs because of it.
   void show_in_outcome(std::uint32_t finding) { records_[finding].finding.in_outcome = true; }
 
+  /// What is drawn after it is drawn from a different state.
+  void show_shift(const Source& source);
+
   /// No outcome has shown what differs because of it: it diverges no longer, at any of its
   /// occurrences.
   void absorb(std::uint32_t finding, const Absorbed& absorbed);

@@ -356,6 +356,10 @@ void OutcomeJudge::judge_rest(Side side) {
     }
     const Outcome* const partner = partner_of(side, outcome);
     const bool changed = slot.flags & slot_flag::changed;
+    if (partner == nullptr && !changed && alone.is_copy(slot)) {
+      judge_copy(side, outcome);
+      continue;
+    }
     if (why)
       blame(*why);
     else if (changed && partner != nullptr)
@@ -396,13 +400,19 @@ void OutcomeJudge::judge_dropped_state(Side side) {
   }
 }
 
+/// A copy that one run alone makes of what both have: of what the other one leaves it is no more,
+/// of what was there before the end it is.
+void OutcomeJudge::judge_copy(Side side, const Outcome& outcome) {
+  if (!on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
+    count_extra(side, outcome);
+}
+
 /// What an op that only one run has made and nothing that was compared has read.
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
   if (known && !is_kept_by_optimizer(*outcome.slot) &&
-      on(state_.alone_memory, side).is_copy(*outcome.slot) &&
-      on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
-    return;
+      on(state_.alone_memory, side).is_copy(*outcome.slot))
+    return judge_copy(side, outcome);
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
     blame_for_more(side, *why, *outcome.slot);

@@ -56,6 +56,7 @@ class OutcomeJudge {
   void judge_shorter(Side side);
   void judge_rest(Side side);
   void count_extra(Side side, const Outcome& outcome);
+  void judge_copy(Side side, const Outcome& outcome);
   void judge_made_alone(Side side, const Outcome& outcome);
   void blame_for_more(Side side, const Source& source, const Slot& left);
   void judge_changed_alone(Side side);

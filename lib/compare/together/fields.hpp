@@ -40,10 +40,10 @@ ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate, of)
 ULPSCOPE_FIELDS(ModelDifference, root, path, what, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
 ULPSCOPE_FIELDS(Absorbed, op, step, event)
-ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, in_outcome, goes_on, of_file, rank, lane, step,
-                phase, root, module, module_type, between, op, overload, meaning, parents, children,
-                kernels, forward_op, device, where, source, file, event, tensors, arguments,
-                neighbours, notes)
+ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, in_outcome, goes_on, shifts_draws, of_file, rank,
+                lane, step, phase, root, module, module_type, between, op, overload, meaning,
+                parents, children, kernels, forward_op, device, where, source, file, event, tensors,
+                arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, roots, unseen)

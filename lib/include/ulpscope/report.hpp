@@ -107,6 +107,7 @@ struct Finding {
   std::optional<Absorbed> absorbed;  ///< values differ because of it, and no outcome does
   bool in_outcome = false;  ///< an outcome is known to differ because of it: it cannot be absorbed
   bool goes_on = false;     ///< sequence: here one run goes on, where the other one has ended
+  bool shifts_draws = false;  ///< sequence: later ops draw other numbers because of it
   /// Of files of tensors: it has no op, lane, step and phase, and one tensor. `parameter`: its
   /// values differ; `metadata`: its dtype or shape; `sequence`: one file alone has it. `event` is
   /// the tensor's place in each file.

@@ -71,6 +71,7 @@ TEST_SUITE("rng") {
     CHECK(report.findings[1].kind == FindingKind::sequence);
     CHECK(report.findings[1].op == "aten::rand");
     CHECK_FALSE(report.findings[1].diverges);
+    CHECK(report.findings[1].shifts_draws);
   }
 
   TEST_CASE("memory of a dropout mask is never compared") {

@@ -23,6 +23,8 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
 ///   parameters: a read of a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
+///   graph: an op of a graph outside of modules; leaf: an op without grad mode that writes what the
+///   graph trains; data_leaf: the same in grad mode, through `data`
 ///   update, updateG: ops that write a parameter of a root without grad mode; through: the same in
 ///   grad mode, through `data`; root: the root module's event
 TimelineEvent event(const std::string& word) {
@@ -46,6 +48,11 @@ TimelineEvent event(const std::string& word) {
   if (word == "through") event.writes_parameter = true, event.root = 1, event.module = 5;
   if (word == "updateG") event.writes_parameter = true, event.root = 2, event.module = 5;
   if (word == "updateG") event.flags = 0;
+  if (word == "graph") event.extends_graph = true;
+  if (word == "graph") event.uses = {{.storage = 9, .is_read = true, .trains = true}};
+  if (word == "leaf" || word == "data_leaf")
+    event.uses = {{.storage = 9, .is_written = true, .trains = word == "leaf"}};
+  if (word == "leaf") event.flags = 0;
   if (word == "zero") event.kind = EventKind::zero_grad;
   if (word == "opt" || word == "opt2" || word == "lbfgs") event.kind = EventKind::optimizer;
   if (word == "opt" || word == "lbfgs") event.object = 1;
@@ -315,6 +322,31 @@ TEST_SUITE("timeline") {
                   "backward", "clip", "through"}) == "-s 0f 0b 0o 0o 0o 1d 1f 1b 1o 1o");
   }
 
+  TEST_CASE("tensors that belong to no module train in steps as well") {
+    CHECK(places({"data", "graph", "graph", "zero", "backward", "clip", "opt", "data",  //
+                  "graph", "zero", "backward", "opt", "data"}) ==
+          "-s 0f 0f 0o 0b 0o 0o 1d 1f 1o 1b 1o 1d");
+  }
+
+  TEST_CASE("a closure that runs a graph without modules is a step") {
+    CHECK(places({"data", "lbfgs", "d1", "zero", "graph", "backward", "clip", "d0",  //
+                  "lbfgs", "d1", "zero", "graph", "backward", "d0"}) ==
+          "-s 0o 0o 0f 0b 0o 1o 1o 1f 1b");
+  }
+
+  TEST_CASE("writes to tensors that a graph without modules trains are an optimizer's") {
+    for (const std::string leaf : {"leaf", "data_leaf"}) {
+      CAPTURE(leaf);
+      CHECK(places({"data", "graph", "backward", leaf, "graph", "backward", leaf}) ==
+            "-s 0f 0b 0o 1f 1b 1o");
+    }
+  }
+
+  TEST_CASE("a graph without modules that no optimizer follows belongs to setup") {
+    CHECK(places({"graph", "backward", "data", "forward", "backward", "opt"}) ==
+          "-s -b -s 0f 0b 0o");
+  }
+
   TEST_CASE("a run that ends after an unfinished step has begun counts it") {
     CHECK(places({"forward", "backward", "opt", "forward", "backward"}) == "0f 0b 0o 1f 1b");
     CHECK(places({"forward", "backward", "opt", "G", "backward", "opt2", "forward", "backward",
@@ -442,6 +474,11 @@ TEST_SUITE("timeline of several lanes") {
     check_every_cut(words);
     check_every_cut({"forward", "backward", "opt", "d1", "update", "d0", "forward", "eval", "loss",
                      "backward", "opt2", "d1", "update", "d0", "forward", "backward", "opt2"});
+  }
+
+  TEST_CASE("a timeline of a program without modules is saved at any time as well") {
+    check_every_cut({"data", "graph", "backward", "data_leaf", "data", "graph", "backward",
+                     "data_leaf", "graph"});
   }
 
   TEST_CASE("a timeline saved while nothing but inference was seen goes on as well") {

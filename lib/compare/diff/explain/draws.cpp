@@ -151,6 +151,7 @@ void explain_draws(OpPair& ops) {
                                          stream.last_common_draw);
       });
   stream.shifted = true;
+  if (stream.drawn_alone) ops.state.book.show_shift(*stream.drawn_alone);
   if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
   ops.found(stream.source);
 }
