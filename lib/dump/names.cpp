@@ -41,6 +41,11 @@ Geometry geometry_of(std::string_view bytes) {
   return geometry;
 }
 
+std::string_view RankNames::op_text(std::uint32_t id) const {
+  if (id == 0) return {};
+  return strings.at(ByteReader(bytes_of(ops.at(id))).get<OpName>().name);
+}
+
 const std::string& FrameTexts::text(std::string_view object, std::uint64_t offset) {
   const auto [item, added] = texts_.try_emplace({std::string(object), offset});
   if (!added) return item->second;

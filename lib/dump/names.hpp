@@ -79,6 +79,9 @@ struct RankNames {
   Pool strings;
   Pool ops;         ///< each an OpName
   Pool geometries;  ///< each a GeometryName, then its dimensions (int64)
+
+  /// Without its overload; empty for 0.
+  [[nodiscard]] std::string_view op_text(std::uint32_t id) const;
 };
 
 /// The ids of one ring. Definitions come from another process: a bad one is rejected with a reason

@@ -19,6 +19,9 @@ constexpr std::size_t kMostGaps = 1024;
 constexpr std::uint32_t kMostDatasets = 16384;  // of layers, in one segment
 constexpr std::uint64_t kMostWaiting = 8;       // a share of a segment's contents: an eighth
 
+/// torch.compile's autograd function, whose forward runs without grad mode.
+constexpr std::string_view kCompiledFunction = "CompiledFunction";
+
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
 bool trains(const ring::SlotRow& slot) { return (slot.flags & slot_flag::requires_grad) != 0; }
 
@@ -64,8 +67,8 @@ std::vector<MemoryUse> uses_of(const HeldEvent& held, std::uint32_t lane) {
   return uses;
 }
 
-TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t lane,
-                      std::uint32_t root_module) {
+TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::string_view op,
+                      std::uint32_t lane, std::uint32_t root_module) {
   const ring::EventRow& row = held.row();
   TimelineEvent event;
   event.epoch = row.epoch;
@@ -93,7 +96,9 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
     result_trains = result_trains || (role != Role::input && trains(slot));
   }
   event.uses_trained_parameter = reads && result_trains;
-  event.extends_graph = reads_trained && result_trains;
+  const bool is_op = event.kind == EventKind::op;
+  event.extends_graph = is_op ? reads_trained && result_trains
+                              : event.kind == EventKind::scope && op == kCompiledFunction;
   event.uses = uses_of(held, lane);
   return event;
 }
@@ -403,7 +408,8 @@ void RankWriter::enter(std::uint32_t id, Lane& lane, Ordered event) {
   lane.next_position = row.position + 1;
   lane.runs_backward =
       lane.runs_backward || (row.depth == 0 && (row.flags & event_flag::in_backward) != 0);
-  timelines_.add(id, summary(event.event, lane.names, id, root_module_));
+  const std::string_view op = names_.op_text(lane.names.op(row.op));
+  timelines_.add(id, summary(event.event, lane.names, op, id, root_module_));
   lane.ordered.push_back(std::move(event));
 }
 

@@ -68,8 +68,8 @@ bool Timeline::runs_in_forward(const TimelineEvent& event) {
 }
 
 bool Timeline::runs_without_root(const TimelineEvent& event) {
-  return event.kind == EventKind::op && event.root == 0 && event.module == 0 &&
-         event.extends_graph && !is_backward(event) && !is_quiet(event) && !event.writes_parameter;
+  return event.extends_graph && event.root == 0 && event.module == 0 && !is_backward(event) &&
+         !is_quiet(event) && !event.writes_parameter;
 }
 
 bool Timeline::trains(const TimelineEvent& event) {
@@ -559,15 +559,19 @@ void Timeline::resolve_rootless_forward() {
   const std::uint64_t first = *rootless_forward_;
   Phase phase = Phase::forward;
   Range neutral;
+  Range graph;
   for (auto at = first; at < optimizer_entry_; ++at) {
     Entry& entry = entries_[at - first_entry_];
     if (neutral.open && entry.seam.depth <= neutral.depth) neutral.open = false;
     if (!neutral.open && entry.seam.neutral) neutral = {entry.seam.depth, true};
     if (entry.phase == Phase::backward) phase = Phase::optimizer;
-    if (entry.without_root) phase = Phase::forward;
+    if (graph.open && entry.seam.depth <= graph.depth) graph.open = false;
+    if (!graph.open && entry.without_root) graph = {entry.seam.depth, true};
+    if (graph.open) phase = Phase::forward;
     if (entry.phase != Phase::setup) continue;
     const bool in_forward = phase == Phase::forward && !neutral.open;
-    entry.phase = !in_forward ? Phase::optimizer : entry.quiet ? Phase::eval : Phase::forward;
+    const bool evaluates = entry.quiet && !graph.open;
+    entry.phase = !in_forward ? Phase::optimizer : evaluates ? Phase::eval : Phase::forward;
   }
   reading_.rootless = true;
   begin_step(first);

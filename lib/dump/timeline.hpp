@@ -28,10 +28,12 @@ struct TimelineEvent {
   EventKind kind = EventKind::op;
   bool is_root_module = false;          ///< `module` is the root itself
   bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
-  bool extends_graph = false;           ///< an input requires a gradient, and so does a result
-  bool writes_parameter = false;        ///< a mutated input is a parameter
-  bool follows_own_forward = false;     ///< backward of an op of the same lane
-  std::vector<MemoryUse> uses;          ///< of an op outside of backward and optimizers
+  /// An input requires a gradient, and so does a result; or torch.compile's function, inside which
+  /// that shows of none.
+  bool extends_graph = false;
+  bool writes_parameter = false;     ///< a mutated input is a parameter
+  bool follows_own_forward = false;  ///< backward of an op of the same lane
+  std::vector<MemoryUse> uses;       ///< of an op outside of backward and optimizers
 };
 
 /// Where the next event of a lane belongs.

@@ -145,6 +145,42 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE("a copy of what the other run leaves, in memory that no op made, is no other outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) {
+        const Tensor memory = run.data(labelled("memory"));
+        run.op("aten::copy_").in(weight).writes(memory, labelled("w1"));
+        left.push_back(memory);
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a copy that takes another tensor's place is another outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor held = run.data(labelled("held"));
+      run.op("aten::neg").in(held).out(labelled("read"));
+      if (changed) run.op("aten::copy_").in(weight).writes(held, labelled("w1"));
+      run.leaves({weight, held});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::copy_");
+  }
+
+  TEST_CASE("a copy of what was there before the end is a tensor more") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) left.push_back(run.op("aten::clone").in(weight).out(labelled("w1")));
+      run.op("aten::add_").in(weight).writes(weight, labelled("w2"));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "leaves 1 tensor"));
+  }
+
   TEST_CASE("a number negated twice is a copy of what the other run leaves") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
