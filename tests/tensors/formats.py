@@ -173,6 +173,21 @@ class Formats(support.Case):
         report = self.report("a.h5", "b.h5")
         self.assertEqual([finding["tensors"][0]["name"] for finding in report["findings"]], ["best"])
 
+    def test_what_is_behind_a_link_to_another_file_is_not_missing(self):
+        for name, inside in (("a.h5", True), ("b.h5", False)):
+            with h5py.File(self.path(name), "w") as file:
+                file["x"] = np.ones(2)
+                if inside:
+                    file["g/inner/y"] = np.arange(3.0)
+                else:
+                    file["g"] = h5py.ExternalLink("a.h5", "/g")
+        for pair in (("a.h5", "b.h5"), ("b.h5", "a.h5")):
+            report = self.report(*pair)
+            self.assertEqual(report["verdict"], "inconclusive")
+            self.assertEqual(report["findings"], [])
+            self.assertEqual(report["coverage"]["not_compared"]["opaque"], 2)
+            self.assert_identical(*pair, "--ignore", "g", tensors=1)
+
     def test_elements_of_h5_that_are_larger_than_a_box_are_inconclusive(self):
         with h5py.File(self.path("a.h5"), "w") as file:
             file.create_dataset("x", shape=(1,), dtype=np.dtype(("f8", ((1 << 21) + 1,))), chunks=(1,))

@@ -81,6 +81,9 @@ class TensorComparison {
     for (const std::size_t index : pairs.only_reference) only_in(Side::reference, index);
     for (const std::size_t index : pairs.only_candidate) only_in(Side::candidate, index);
     for (const Side side : kSides)
+      for (const std::size_t index : on(pairs.behind_unreadable, side))
+        behind_unreadable(side, index);
+    for (const Side side : kSides)
       if (const std::uint64_t plain = on(pairs.plain, side); plain > 0)
         report_.coverage.unseen.push_back(fmt::format(
             "{} of the {}, which the other file has none of",
@@ -103,11 +106,7 @@ class TensorComparison {
     const TensorPair pair = partners(indices);
     for (const Side side : kSides) {
       const StoredTensor& tensor = *on(pair.tensors, side);
-      if (tensor.unreadable.empty()) continue;
-      report_.coverage.unseen.push_back(
-          fmt::format("{} of the {} {}", tensor.name, name(side), tensor.unreadable));
-      ++report_.coverage.not_compared.opaque;
-      return;
+      if (!tensor.unreadable.empty()) return not_compared(side, tensor, tensor.unreadable);
     }
     const StoredTensor& reference = *pair.tensors.reference;
     const StoredTensor& candidate = *pair.tensors.candidate;
@@ -116,6 +115,18 @@ class TensorComparison {
     ++report_.tensors->compared;
     const ValuePair values = open(pair);
     if (!is_equal(values)) differ(pair, values);
+  }
+
+  void behind_unreadable(Side side, std::size_t index) {
+    const StoredTensor& tensor = on(files_, side)->tensors()[index];
+    not_compared(side, tensor,
+                 tensor.unreadable.empty() ? "may be where the other file has what is not followed"
+                                           : tensor.unreadable);
+  }
+
+  void not_compared(Side side, const StoredTensor& tensor, std::string_view why) {
+    report_.coverage.unseen.push_back(fmt::format("{} of the {} {}", tensor.name, name(side), why));
+    ++report_.coverage.not_compared.opaque;
   }
 
   [[nodiscard]] TensorPair partners(const TensorPairs::Pair& indices) const {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "compare/model/renamed_run.hpp"
+#include "compare/model/side.hpp"
 #include "core/glob.hpp"
 #include "ulpscope/error.hpp"
 
@@ -68,6 +70,44 @@ std::uint64_t leave_out_plain(const TensorFile& file, const TensorFile& other,
   return std::erase_if(alone, [&](std::size_t k) { return is_plain(file.tensors()[k]); });
 }
 
+/// Moves out of `alone`, of both files, what one has below an unreadable name of the other, and
+/// that name.
+void leave_out_behind_unreadable(const Both<const TensorFile*>& files,
+                                 const Both<std::vector<std::string>>& paths,
+                                 const Both<std::vector<std::size_t>*>& alone,
+                                 Both<std::vector<std::size_t>>& behind) {
+  for (const Side side : kSides) {
+    const Side other = the_other(side);
+    Paths unreadable;
+    for (const std::size_t k : *on(alone, other))
+      if (!on(files, other)->tensors()[k].unreadable.empty())
+        unreadable.emplace(on(paths, other)[k], k);
+    if (unreadable.empty()) continue;
+    std::unordered_set<std::size_t> hiding;
+    const auto is_behind = [&](std::size_t k) {
+      const std::string& path = on(paths, side)[k];
+      for (std::size_t dot = path.find('.'); dot != std::string::npos;
+           dot = path.find('.', dot + 1)) {
+        const auto found = unreadable.find(path.substr(0, dot));
+        if (found == unreadable.end()) continue;
+        hiding.insert(found->second);
+        return true;
+      }
+      return false;
+    };
+    const auto move_if = [](std::vector<std::size_t>& from, std::vector<std::size_t>& to,
+                            const auto& moves) {
+      const auto moved =
+          std::stable_partition(from.begin(), from.end(), [&](std::size_t k) { return !moves(k); });
+      to.insert(to.end(), moved, from.end());
+      from.erase(moved, from.end());
+    };
+    move_if(*on(alone, side), on(behind, side), is_behind);
+    move_if(*on(alone, other), on(behind, other),
+            [&](std::size_t k) { return hiding.contains(k); });
+  }
+}
+
 }  // namespace
 
 std::string tensor_path(std::string_view name) {
@@ -87,8 +127,10 @@ TensorPairs pair_tensors(const TensorFile& reference, const TensorFile& candidat
   Renames renames(options.renames);
   Paths ignored;
   Paths candidates;
+  Both<std::vector<std::string>> paths;
   for (std::size_t k = 0; k < candidate.tensors().size(); ++k) {
-    const std::string path = renames.apply(tensor_path(candidate.tensors()[k].name));
+    const std::string& path =
+        paths.candidate.emplace_back(renames.apply(tensor_path(candidate.tensors()[k].name)));
     if (is_ignored(path))
       ignored.emplace(path, k);
     else
@@ -97,7 +139,8 @@ TensorPairs pair_tensors(const TensorFile& reference, const TensorFile& candidat
   Paths references;
   std::vector<bool> has_partner(candidate.tensors().size(), false);
   for (std::size_t k = 0; k < reference.tensors().size(); ++k) {
-    const std::string path = tensor_path(reference.tensors()[k].name);
+    const std::string& path =
+        paths.reference.emplace_back(tensor_path(reference.tensors()[k].name));
     if (is_ignored(path)) {
       ignored.emplace(path, k);
       continue;
@@ -114,6 +157,9 @@ TensorPairs pair_tensors(const TensorFile& reference, const TensorFile& candidat
   for (const auto& [path, k] : candidates)
     if (!has_partner[k]) result.only_candidate.push_back(k);
   std::sort(result.only_candidate.begin(), result.only_candidate.end());
+  leave_out_behind_unreadable({&reference, &candidate}, paths,
+                              {&result.only_reference, &result.only_candidate},
+                              result.behind_unreadable);
   result.plain = {leave_out_plain(reference, candidate, result.only_reference),
                   leave_out_plain(candidate, reference, result.only_candidate)};
   result.ignored = ignored.size();

@@ -17,6 +17,9 @@ struct TensorPairs {
   std::vector<Pair> pairs;  ///< in the reference's order
   std::vector<std::size_t> only_reference;
   std::vector<std::size_t> only_candidate;
+  /// What a file alone has below a name that the other one has as unreadable, a link to another
+  /// file: its partner may be behind it. And these names.
+  Both<std::vector<std::size_t>> behind_unreadable;
   /// Plain values of a file, where the other one's format has none.
   Both<std::uint64_t> plain{};
   std::uint64_t ignored = 0;                ///< in one file or both, counted once
