@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dump/h5.hpp"
+#include "tensors/hdf5_chunks.hpp"
 #include "tensors/hdf5_source.hpp"
 #include "tensors/hdf5_text.hpp"
 #include "tensors/hdf5_types.hpp"
@@ -75,6 +76,8 @@ void set_layout(const h5::Dataset& dataset, Hdf5Entry& entry) {
       if (const std::string filter = missing_filter(creation); !filter.empty())
         entry.unreadable = fmt::format(
             "is compressed by {}, which HDF5 has no plugin for (HDF5_PLUGIN_PATH)", filter);
+      else if (packed_chunks(dataset).bytes > kLargestPackedChunk)
+        entry.unreadable = "is compressed in chunks of more than 512 MB";
       return;
     }
     case H5D_CONTIGUOUS:
@@ -101,8 +104,9 @@ void set_layout(const h5::Dataset& dataset, Hdf5Entry& entry) {
   return access;
 }
 
-[[nodiscard]] h5::Dataset open_dataset(hid_t file, const std::string& name) {
-  const h5::Properties access = inside_of_file(H5P_DATASET_ACCESS);
+[[nodiscard]] h5::Dataset open_dataset(
+    hid_t file, const std::string& name,
+    const h5::Properties& access = inside_of_file(H5P_DATASET_ACCESS)) {
   return h5::Dataset(h5::checked("open a dataset", H5Dopen2(file, name.c_str(), access.get())));
 }
 
@@ -280,7 +284,10 @@ Hdf5Boxes::~Hdf5Boxes() = default;
 void Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
                      const std::vector<std::int64_t>& size, std::span<std::byte> bytes) {
   if (!open_->dataset || open_->part != part) {
-    open_->dataset = open_dataset(open_->file.get(), part.dataset);
+    const h5::Properties access = inside_of_file(H5P_DATASET_ACCESS);
+    keep_chunks(packed_chunks(open_dataset(open_->file.get(), part.dataset)), size, access);
+    open_->dataset = {};
+    open_->dataset = open_dataset(open_->file.get(), part.dataset, access);
     const h5::Type whole(h5::checked("read a type", H5Dget_type(open_->dataset.get())));
     open_->type = type_of_field(whole.get(), part.fields);
     open_->part = part;

@@ -28,6 +28,9 @@ constexpr std::uint64_t kLongestList = std::uint64_t{1} << 29;
 constexpr int kPatience = 120'000;  // in ms, for one answer
 /// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
 constexpr rlim_t kMostComputing = 20;
+/// For all reads together it may compute as long, and a second more for each 8 MB that it has read:
+/// slow compressors need a quarter of that, chunks that are unpacked again for every read more.
+constexpr std::uint64_t kReadInSecond = std::uint64_t{1} << 23;
 constexpr int kEnding = 5'000;  // in ms, from the end of its messages to its own
 
 /// How it went with the other end.
@@ -104,14 +107,19 @@ void limit_memory() {
   ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
-/// A loop in HDF5 ends the child alone. To be called before each answer.
-void limit_computing() {
+/// What the child has computed, in seconds.
+[[nodiscard]] rlim_t computed() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  return static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+}
+
+/// A loop in HDF5 ends the child alone. To be called before each answer, of which no more than
+/// `all` seconds may have been computed.
+void limit_computing(rlim_t all = RLIM_INFINITY) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CPU, &limit) != 0) return;
-  limit.rlim_cur = std::min(limit.rlim_max, seconds + kMostComputing);
+  limit.rlim_cur = std::min({limit.rlim_max, computed() + kMostComputing, all});
   ::setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -124,6 +132,8 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
   });
   answer(socket, encode(AnswerKind::end));
   Hdf5Boxes boxes(place);
+  const rlim_t listed = computed();
+  std::uint64_t read = 0;
   for (;;) {
     const pollfd forever{socket, POLLIN, 0};
     pollfd waiting = forever;
@@ -132,8 +142,9 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
     if (receive_message(socket, message) != Exchange::done) return;
     const Hdf5Request request = decode_request(message);
     if (request.bytes > Hdf5Process::kBox) return;
-    limit_computing();
+    limit_computing(listed + kMostComputing + read / kReadInSecond);
     boxes.read(request.part, request.begin, request.size, {box, request.bytes});
+    read += request.bytes;
     answer(socket, encode(AnswerKind::done));
   }
 }
@@ -201,7 +212,7 @@ void Hdf5Process::fail_after_end() {
   }
   if (ended > 0) child_ = -1;
   if (ended > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-    damaged(file_, fmt::format("HDF5 computes for {} seconds without an answer", kMostComputing));
+    damaged(file_, "HDF5 computes on it for longer than on a sound file");
   if (ended > 0 && WIFSIGNALED(status))
     damaged(file_,
             fmt::format("HDF5 crashes when it reads it ({})", ::strsignal(WTERMSIG(status))));

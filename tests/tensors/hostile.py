@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import random
+import resource
 import struct
 import sys
 import warnings
@@ -422,6 +423,38 @@ class Sizes(Hostile):
             file.create_dataset("x", shape=(1 << 45,), dtype="f8", chunks=(1 << 20,))
         summary = self.assert_left_out("a.h5", kept=0, left_out=1)
         self.assertTrue(summary.endswith("(--ignore leaves it out), and there are no others"), summary)
+
+
+class Chunks(Hostile):
+    """Kilobytes that unpack to a GB."""
+
+    def write_zeros(self, name, rows, chunk):
+        packer = zlib.compressobj(1)
+        packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(4 * chunk >> 20)) + packer.flush()
+        with h5py.File(self.path(name), "w") as file:
+            dataset = file.create_dataset("x", shape=(rows,), dtype="f4", chunks=(chunk,), compression="gzip")
+            for row in range(0, rows, chunk):
+                dataset.id.write_direct_chunk((row,), packed)
+            file["y"] = 1.0
+
+    def computed(self, name):
+        """Seconds of a comparison with itself."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assert_identical(name, name, tensors=2)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    def test_chunks_of_a_GB_are_not_unpacked(self):
+        self.write_zeros("a.h5", 1 << 28, 1 << 28)
+        result = self.compare("a.h5", "a.h5", memory=MEMORY // 5)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("x of the reference is compressed in chunks of more than 512 MB", result.stdout)
+
+    def test_a_large_chunk_is_unpacked_once(self):
+        """Not again for each piece that is read of it."""
+        self.write_zeros("small.h5", 1 << 26, 1 << 22)
+        self.write_zeros("large.h5", 1 << 26, 1 << 26)
+        self.assertLess(self.computed("large.h5"), 3 * self.computed("small.h5"))
 
 
 class Models(Hostile):
