@@ -511,7 +511,9 @@ def dimensions():
                     const range = document.createRange(), bar = row.querySelector("svg").getBoundingClientRect();
                     range.selectNodeContents(words.nextNode());
                     const said = range.getBoundingClientRect();
-                    return [row.textContent, said.left >= bar.right && said.top < bar.bottom]; })""")
+                    const rights = [...row.querySelectorAll("rect")].map(each => each.getBoundingClientRect().right);
+                    const right = Math.max(bar.right, ...rights) - 1;
+                    return [row.textContent, said.left >= right && said.top < bar.bottom]; })""")
                 assert all(beside for _, beside in rows), f"{width} pixels, finding {finding}: {rows}"
                 partial += sum(":" in text for text, _ in rows)
             assert partial > 0, "no finding leaves indices of a dimension out"

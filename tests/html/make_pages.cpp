@@ -67,8 +67,10 @@ Report mixed_report() {
   far.difference->ulp_max = (std::uint64_t{1} << 60) + 1;
   far.difference->scaled_max = 0.25;
   far.difference->histogram.push_back({std::uint64_t{1} << 60, 1});
-  far.difference->axes = {
-      {128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}, {100, 20, {0, 1, 2, 3, 4, 5, 6, 9}}};
+  far.difference->axes = {{128, 1, {17}},
+                          {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}},
+                          {100, 20, {0, 1, 2, 3, 4, 5, 6, 9}},
+                          {10, 2, {8, 9}}};
   tensors.insert(tensors.end() - 1, far);
   Finding farther = report.findings.front();
   farther.tensors.back().difference->scaled_max = 0.5;

@@ -23,6 +23,8 @@ function draw(axis) {
                   .attr("class", "dimension")
                   .attr("width", kWidth)
                   .attr("height", kHeight)
+                  .attr("viewBox", `0 0 ${kWidth} ${kHeight}`)
+                  .attr("preserveAspectRatio", "none")
                   .attr("aria-hidden", "true");
   svg.append("rect").attr("class", "ground").attr("width", known).attr("height", kHeight);
   if (known < kWidth)
