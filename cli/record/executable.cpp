@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -122,6 +123,14 @@ Dynamic read_dynamic(const File& file, const std::vector<Elf64_Phdr>& segments) 
   return dynamic;
 }
 
+/// The text that a segment holds; empty if it is no path.
+std::string text_of(const File& file, const Elf64_Phdr& segment) {
+  if (segment.p_filesz > PATH_MAX) return {};
+  const auto text = file.read<char>(segment.p_offset, segment.p_filesz);
+  if (!text) return {};
+  return {text->begin(), std::find(text->begin(), text->end(), '\0')};
+}
+
 bool needs_sanitizer(const Dynamic& dynamic) {
   constexpr std::array<std::string_view, 4> kLibraries{"libasan.so", "libtsan.so", "liblsan.so",
                                                        "libhwasan.so"};
@@ -161,7 +170,7 @@ Executable inspect_executable(const fs::path& path) {
   if (!headers || std::memcmp(headers->front().e_ident, ELFMAG, SELFMAG) != 0) return {};
   const Elf64_Ehdr& header = headers->front();
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kThisMachine) {
-    return {Obstacle::foreign_machine, false};
+    return {.obstacle = Obstacle::foreign_machine};
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return {};
   const auto segments = file.read<Elf64_Phdr>(header.e_phoff, header.e_phnum);
@@ -170,9 +179,11 @@ Executable inspect_executable(const fs::path& path) {
 
   Executable result;
   result.needs_torch = dynamic.needs("libtorch") || dynamic.needs("libc10.so");
-  const bool has_interpreter =
-      std::any_of(segments->begin(), segments->end(),
-                  [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
+  const auto interpreter =
+      std::find_if(segments->begin(), segments->end(),
+                   [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
+  const bool has_interpreter = interpreter != segments->end();
+  if (has_interpreter) result.loader = text_of(file, *interpreter);
   const bool is_loader = header.e_type == ET_DYN && dynamic.has(DT_SONAME);
   if (!has_interpreter && !is_loader) {
     result.obstacle = Obstacle::is_static;

@@ -21,6 +21,7 @@ enum class Obstacle : std::uint8_t {
 struct Executable {
   Obstacle obstacle = Obstacle::none;
   bool needs_torch = false;  ///< it names a LibTorch library among those it needs
+  std::string loader = {};   ///< the program that loads its libraries; empty if it has none
 };
 
 /// The file that execvp() would run for `program`; empty if there is none.

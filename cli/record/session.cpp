@@ -19,6 +19,7 @@
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/executable.hpp"
 #include "cli/record/libraries.hpp"
+#include "cli/record/missing_libraries.hpp"
 #include "cli/record/patience.hpp"
 #include "cli/record/processes.hpp"
 #include "cli/record/record_settings.hpp"
@@ -58,6 +59,26 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
           {"ULPSCOPE_SOCKET", socket.string()},
           {"ULPSCOPE_SECCOMP_FILTERS", std::to_string(ulpscope_seccomp_filters())},
           {"ULPSCOPE_CAPTURE_LIBRARY", libraries.capture_directory.string()}};
+}
+
+/// Why the loader ended a command before it began; empty if it did not.
+std::string loading_failure(const RecordOptions& options, const Executable& executable,
+                            int exit_code) {
+  const std::string& program = options.command.front();
+  const std::optional<fs::path> file = find_executable(program);
+  if (exit_code != static_cast<int>(Exit::not_found) || executable.loader.empty() || !file)
+    return {};
+  const std::vector<std::string> missing = missing_libraries(executable.loader, *file);
+  if (missing.empty()) return {};
+  constexpr std::size_t kMostNamed = 3;
+  std::string names = fmt::format(
+      "{}",
+      fmt::join(missing.begin(), missing.begin() + std::min(missing.size(), kMostNamed), ", "));
+  if (missing.size() > kMostNamed)
+    names += fmt::format(" and {} more", missing.size() - kMostNamed);
+  return fmt::format(
+      "'{}' did not start, the loader does not find {}; LD_LIBRARY_PATH can name the folder",
+      program, names);
 }
 
 std::string reason_for_nothing(const std::string& known, const Executable& executable,
@@ -183,9 +204,12 @@ RecordResult record(const RecordOptions& options) {
   RecordResult result;
   if (processes.ending()) result.exit_code = processes.ending()->shell_code();
   result.status = session.finish(result.exit_code);
-  if (!result.status.recorded && !session.failed())
-    result.status.reason =
-        reason_for_nothing(result.status.reason, executable, libraries, obstacle);
+  if (!result.status.recorded && !session.failed()) {
+    const std::string unstarted = loading_failure(options, executable, result.exit_code);
+    result.status.reason = unstarted.empty() ? reason_for_nothing(result.status.reason, executable,
+                                                                  libraries, obstacle)
+                                             : unstarted;
+  }
   write_if_possible(session, result.status);
   result.dump = session.dump();
   result.bytes_on_disk = writer::bytes_on_disk(result.dump);

@@ -104,6 +104,18 @@ static_program() {
   record --force --require -- ./static; expect_code $? 125
 }
 
+missing_library() {
+  echo 'int f(void) { return 0; }' | cc -shared -fPIC -x c - -o libtorch_cpu.so
+  echo 'int f(void); int main(void) { return f(); }' | cc -x c - -o program -L. -ltorch_cpu
+  record -- ./program; expect_code $? 127
+  grep -qx "ulpscope: note: the command ran unrecorded: './program' did not start, the loader does not find\
+ libtorch_cpu.so; LD_LIBRARY_PATH can name the folder" stderr || fail "the library is not named"
+  LD_LIBRARY_PATH=. record --force -- ./program; expect_code $? 0
+  grep -q 'does not find' stderr && fail "what is found is called missing"
+  record --force -- sh -c 'exit 127'; expect_code $? 127
+  grep -q 'no process of it computed anything' stderr || fail "another end is called a missing library"
+}
+
 privileged_program() {
   cp "$(type -P true)" privileged
   chown 1:1 privileged 2>/dev/null || { echo "needs root"; exit 77; }
