@@ -36,6 +36,9 @@ fs::path find_preload() {
     return path;
   }
   if (const auto path = library_beside(kPreloadName)) return *path;
+  if (!fs::exists("/proc/self/exe", error))
+    throw Error(ErrorCode::io, "there is no /proc, which recording needs",
+                "mount it in the container or chroot: mount -t proc proc /proc");
   throw Error(ErrorCode::io,
               fmt::format("{} was not found in '{}'", kPreloadName, library_directory().string()),
               "name it in ULPSCOPE_PRELOAD, or install ulpscope again");

@@ -116,6 +116,12 @@ missing_library() {
   grep -q 'no process of it computed anything' stderr || fail "another end is called a missing library"
 }
 
+no_proc() {
+  unshare -rm mount -t tmpfs tmpfs /proc 2>/dev/null || { echo "may not mount"; exit 77; }
+  unshare -rm bash -c "mount -t tmpfs tmpfs /proc && '$ulpscope' record -o dump -- true" 2>stderr; expect_code $? 125
+  grep -q 'there is no /proc, which recording needs' stderr || fail "no reason"
+}
+
 privileged_program() {
   cp "$(type -P true)" privileged
   chown 1:1 privileged 2>/dev/null || { echo "needs root"; exit 77; }
