@@ -281,8 +281,8 @@ Hdf5Boxes::Hdf5Boxes(const Hdf5Place& place) : open_(std::make_unique<Open>()) {
 
 Hdf5Boxes::~Hdf5Boxes() = default;
 
-void Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
-                     const std::vector<std::int64_t>& size, std::span<std::byte> bytes) {
+std::uint64_t Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
+                              const std::vector<std::int64_t>& size, std::span<std::byte> bytes) {
   if (!open_->dataset || open_->part != part) {
     const h5::Properties access = inside_of_file(H5P_DATASET_ACCESS);
     keep_chunks(packed_chunks(open_dataset(open_->file.get(), part.dataset)), size, access);
@@ -311,6 +311,7 @@ void Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64_t>& begi
   const h5::Space packed(h5::checked("describe memory", H5Screate_simple(1, &elements, nullptr)));
   h5::checked("read a dataset", H5Dread(dataset, open_->type.get(), packed.get(), space.get(),
                                         H5P_DEFAULT, bytes.data()));
+  return elements;
 }
 
 }  // namespace ulpscope::tensors

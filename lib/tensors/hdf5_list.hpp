@@ -59,10 +59,10 @@ class Hdf5Boxes {
   Hdf5Boxes(const Hdf5Boxes&) = delete;
   Hdf5Boxes& operator=(const Hdf5Boxes&) = delete;
 
-  /// The elements of a box, in row-major order and in their own type.
+  /// The elements of a box, in row-major order and in their own type. Returns how many they are.
   /// @throws Error if HDF5 does, or if they are not `bytes.size()`.
-  void read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
-            const std::vector<std::int64_t>& size, std::span<std::byte> bytes);
+  std::uint64_t read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
+                     const std::vector<std::int64_t>& size, std::span<std::byte> bytes);
 
  private:
   struct Open;

@@ -28,9 +28,11 @@ constexpr std::uint64_t kLongestList = std::uint64_t{1} << 29;
 constexpr int kPatience = 120'000;  // in ms, for one answer
 /// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
 constexpr rlim_t kMostComputing = 20;
-/// For all reads together it may compute as long, and a second more for each 8 MB that it has read:
-/// slow compressors need a quarter of that, chunks that are unpacked again for every read more.
-constexpr std::uint64_t kReadInSecond = std::uint64_t{1} << 23;
+/// For all reads together it may compute as long, and further seconds for what it has read. Slow
+/// compressors need a quarter of that for their bytes, and HDF5 half of it for its elements where
+/// chunks are one element wide; chunks that are unpacked again for every read need more.
+constexpr std::uint64_t kBytesInSecond = std::uint64_t{1} << 23;
+constexpr std::uint64_t kElementsInSecond = std::uint64_t{1} << 20;
 constexpr int kEnding = 5'000;  // in ms, from the end of its messages to its own
 
 /// How it went with the other end.
@@ -133,7 +135,8 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
   answer(socket, encode(AnswerKind::end));
   Hdf5Boxes boxes(place);
   const rlim_t listed = computed();
-  std::uint64_t read = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t elements = 0;
   for (;;) {
     const pollfd forever{socket, POLLIN, 0};
     pollfd waiting = forever;
@@ -142,9 +145,10 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
     if (receive_message(socket, message) != Exchange::done) return;
     const Hdf5Request request = decode_request(message);
     if (request.bytes > Hdf5Process::kBox) return;
-    limit_computing(listed + kMostComputing + read / kReadInSecond);
-    boxes.read(request.part, request.begin, request.size, {box, request.bytes});
-    read += request.bytes;
+    limit_computing(listed + kMostComputing + bytes / kBytesInSecond +
+                    elements / kElementsInSecond);
+    elements += boxes.read(request.part, request.begin, request.size, {box, request.bytes});
+    bytes += request.bytes;
     answer(socket, encode(AnswerKind::done));
   }
 }
