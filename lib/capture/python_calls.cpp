@@ -24,6 +24,7 @@
 #include "capture/outcomes.hpp"
 #include "capture/program_calls.hpp"
 #include "capture/python_frames.hpp"
+#include "capture/saved_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 #include "ulpscope/run.hpp"
@@ -173,6 +174,9 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end(std::size_t frames, int threw) {
 ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* value) {
   with_thread("a setting", [&](Thread& thread) { thread.send_environment(key, value); });
 }
+
+/// @param data where a storage of the CPU begins
+ULPSCOPE_FOR_PYTHON void ulpscope_python_saved(const void* data) { note_saved(data); }
 
 namespace {
 

@@ -134,7 +134,7 @@ std::size_t place_created_ranks(std::vector<Record>& records, const Both<const R
       const auto of_rank = reads.find(record.ranks.reference);
       if (of_rank == reads.end()) continue;
       const auto [step, position] = first_read_after(of_rank->second, record.order_event);
-      if (step <= order_step(record)) continue;
+      if (step < order_step(record)) continue;
       record.order_step = step;
       record.order_event = position;
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,7 +20,8 @@ namespace {
 /// How many of a kind are kept at least. Numbers are few and small, so that an old one would agree
 /// with others by accident.
 [[nodiscard]] constexpr std::size_t kept(Differing what) noexcept {
-  return what == Differing::number ? 64 : std::size_t{1} << 16;
+  const bool of_number = what == Differing::number || what == Differing::number_content;
+  return of_number ? 64 : std::size_t{1} << 16;
 }
 
 [[nodiscard]] DifferingKey of_op(Differing what, Side side, EventPlace op) {
@@ -49,6 +52,16 @@ namespace {
 [[nodiscard]] bool is_fraction(std::string_view text) {
   const auto number = number_in(text);
   return number && *number != std::floor(*number);
+}
+
+template <class Number>
+[[nodiscard]] Digest content_of_number(double number) {
+  const auto value = static_cast<Number>(number);
+  return digest(std::as_bytes(std::span(&value, 1)));
+}
+
+[[nodiscard]] DifferingKey number_content(const Digest& reference, const Digest& candidate) {
+  return {Differing::number_content, differing::contents(reference, candidate).identity};
 }
 
 /// The same for "2" and "2.0", and for a float32 and its digits as a double.
@@ -159,11 +172,28 @@ void Ledger::enter_number(const std::string& reference, const std::string& candi
                           const Source& source) {
   enter(differing::number(reference, candidate), source);
   if (is_fraction(reference) || is_fraction(candidate)) enter({Differing::fraction}, source);
+  const auto left = number_in(reference);
+  const auto right = number_in(candidate);
+  if (!left || !right) return;
+  const auto enter_content = [&]<class Number>(Number) {
+    enter(number_content(content_of_number<Number>(*left), content_of_number<Number>(*right)),
+          source);
+  };
+  enter_content(float{});
+  enter_content(double{});
+  if (*left == std::trunc(*left) && *right == std::trunc(*right) && std::abs(*left) < 0x1p62 &&
+      std::abs(*right) < 0x1p62)
+    enter_content(std::int64_t{});
 }
 
 std::optional<Source> Ledger::explain_number(std::string_view reference,
                                              std::string_view candidate) const {
   const auto read = find(differing::number(reference, candidate));
+  return read && read->finding != kNoFinding ? read : std::nullopt;
+}
+
+std::optional<Source> Ledger::explain_number(const Slot& reference, const Slot& candidate) const {
+  const auto read = find(number_content(reference.digest, candidate.digest));
   return read && read->finding != kNoFinding ? read : std::nullopt;
 }
 

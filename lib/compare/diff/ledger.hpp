@@ -23,7 +23,8 @@ enum class Differing : std::uint8_t {
   size,      ///< a size of a tensor: what a program makes of the same sizes differs as well
   number,    ///< a number that the program read out of a tensor; what is computed from it reaches
              ///< later ops as arguments
-  fraction,  ///< such a number that is no count, so that a computed number may be anything
+  number_content,    ///< a tensor that holds such a number
+  fraction,          ///< such a number that is no count, so that a computed number may be anything
   number_of_update,  ///< such a number that an optimizer reads in a step, as a line search does: it
                      ///< determines what it does next
   drawn_order,       ///< integers that the program draws, such as the order of samples
@@ -92,6 +93,9 @@ class Ledger {
   /// The finding for which the program has read these two numbers, if there is one.
   [[nodiscard]] std::optional<Source> explain_number(std::string_view reference,
                                                      std::string_view candidate) const;
+  /// The same for two tensors of one element that hold the numbers.
+  [[nodiscard]] std::optional<Source> explain_number(const Slot& reference,
+                                                     const Slot& candidate) const;
   /// A tensor has other sizes in both runs.
   void enter_sizes(const Geometry& reference, const Geometry& candidate, const Source& source);
   /// Why a number or a list of numbers differs, where all of it that does is a size that is known

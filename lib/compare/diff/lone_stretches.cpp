@@ -99,7 +99,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   state_.numbers_read.read_alone(side, window.event(index));
   if (window.event(index).op == kSave)
     for (const Slot& slot : window.event(index).slots)
-      on(state_.saved_alone, side).push_back(content_of(slot));
+      on(state_.saved_alone, side).push_back({content_of(slot), source_});
   if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     state_.ledger.enter(

@@ -492,22 +492,34 @@ void OutcomeJudge::judge_changed_alone(Side side) {
 }
 
 /// Tensors that one run saves at a place where the other one saves none. Where the other one has no
-/// such place, it may have saved the same less often.
+/// such place, it may have saved the same less often. In files with the same keys a tensor that the
+/// other run never saves stands in the place of another one.
 void OutcomeJudge::judge_saved_alone(Side side) {
   const auto& saved = on(state_.saved_alone, side);
   if (saved.empty()) return;
   std::set<Content> others;
   const Side other = the_other(side);
   const Run& run = *on(state_.runs, other);
-  if (on(state_.saved_alone, other).empty())
-    for (const Lane& lane : run.lanes(on(state_.ranks, other)))
-      for_each_op(run, on(state_.ranks, other), lane.id, [&](const Event& op, std::int64_t) {
-        if (op.op != kSave) return;
-        for (const Slot& slot : op.slots) others.insert(content_of(slot));
-      });
-  on(state_.totals.outcomes.extra_saves, side) += static_cast<std::uint64_t>(
-      std::count_if(saved.begin(), saved.end(),
-                    [&](const Content& content) { return !others.contains(content); }));
+  for (const Lane& lane : run.lanes(on(state_.ranks, other)))
+    for_each_op(run, on(state_.ranks, other), lane.id, [&](const Event& op, std::int64_t) {
+      if (op.op != kSave) return;
+      for (const Slot& slot : op.slots) others.insert(content_of(slot));
+    });
+  const bool same_keys = saved_same_keys(noted());
+  for (const auto& [content, source] : saved) {
+    if (!others.contains(content) && same_keys)
+      blame_for_file(side, source);
+    else if (!others.contains(content) || !on(state_.saved_alone, other).empty())
+      ++on(state_.totals.outcomes.extra_saves, side);
+  }
+}
+
+void OutcomeJudge::blame_for_file(Side side, const Source& source) {
+  state_.book.make_diverging(source, [&](Record& record) {
+    record.evidence.left_alone =
+        fmt::format("the {} saves another tensor under the same key", name(the_other(side)));
+  });
+  if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
 }
 
 /// What an op that only one run has made became a tensor of the program, and was gone before the
@@ -554,11 +566,15 @@ void OutcomeJudge::judge_generators() {
 void OutcomeJudge::judge_noted() {
   if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
   if (state_.book.diverges()) return;
-  const Noted noted{state_.runs.reference->environment(state_.ranks.reference),
-                    state_.runs.candidate->environment(state_.ranks.candidate)};
-  judge_noted_generators(noted);
-  if (!state_.book.diverges()) judge_left_options(noted);
-  if (!state_.book.diverges()) judge_saved_files(noted);
+  const Noted both = noted();
+  judge_noted_generators(both);
+  if (!state_.book.diverges()) judge_left_options(both);
+  if (!state_.book.diverges()) judge_saved_files(both);
+}
+
+OutcomeJudge::Noted OutcomeJudge::noted() const {
+  return {state_.runs.reference->environment(state_.ranks.reference),
+          state_.runs.candidate->environment(state_.ranks.candidate)};
 }
 
 /// Those that the program has moved after their last op. Of recordings that leave out other ops,

@@ -67,6 +67,8 @@ class OutcomeJudge {
   void judge_generators();
   void judge_noted();
   [[nodiscard]] std::vector<MovedGenerator> own_generators(const Noted& noted) const;
+  [[nodiscard]] Noted noted() const;
+  void blame_for_file(Side side, const Source& source);
   void judge_noted_generators(const Noted& noted);
   void judge_left_options(const Noted& noted);
   void judge_saved_files(const Noted& noted);

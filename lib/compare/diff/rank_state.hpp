@@ -139,6 +139,12 @@ struct Freed {
   Lane lane;
 };
 
+/// A tensor that one run alone saves, and the finding of that.
+struct SavedAlone {
+  Content content;
+  Source source;
+};
+
 /// What the lanes of one rank share while they are compared.
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
@@ -167,7 +173,7 @@ struct RankState {
   /// op has computed with since.
   Both<std::unordered_set<std::uint64_t>> handed_back;
   Both<std::vector<Freed>> freed;
-  Both<std::vector<Content>> saved_alone;  ///< of tensors that one run alone saves
+  Both<std::vector<SavedAlone>> saved_alone;
   RngTracker rng;
   NumbersRead numbers_read;
   OptionKeys option_keys;

@@ -185,6 +185,21 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
 
 }  // namespace
 
+bool saved_same_keys(const Both<std::vector<EnvironmentEntry>>& noted) {
+  bool any = false;
+  for (const std::string_view prefix : {kFile, kArchive}) {
+    const Saved left = saved_in(noted.reference, prefix);
+    const Saved right = saved_in(noted.candidate, prefix);
+    const std::vector<Pair> pairs = paired(left.of_main, right.of_main, /*in_order=*/true);
+    const bool all = pairs.size() == left.of_main.size() && pairs.size() == right.of_main.size();
+    if (!all || !left.of_others.empty() || !right.of_others.empty()) return false;
+    for (const auto& [file, other] : pairs)
+      if (file.keys != other.keys) return false;
+    any = any || !pairs.empty();
+  }
+  return any;
+}
+
 std::vector<ArgumentReport> saved_otherwise(const std::vector<EnvironmentEntry>& reference,
                                             const std::vector<EnvironmentEntry>& candidate) {
   for (const auto& [prefix, function] :

@@ -16,4 +16,8 @@ namespace ulpscope::comparison {
 [[nodiscard]] std::vector<ArgumentReport> saved_otherwise(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
 
+/// Both have saved files, as many, each with the same keys in both; none of them in a thread that
+/// may race with others.
+[[nodiscard]] bool saved_same_keys(const Both<std::vector<EnvironmentEntry>>& noted);
+
 }  // namespace ulpscope::comparison

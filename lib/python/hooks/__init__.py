@@ -13,6 +13,7 @@ from .imports import after_import
 after_import("torch.nn.modules.module", modules.follow)
 after_import("torch.optim.optimizer", optimizers.follow)
 after_import("torch.serialization", saves.follow)
+after_import("safetensors.torch", saves.follow_safetensors)
 after_import("torch._dynamo.callback", compilation.follow_compilers)
 after_import("torch._dynamo.eval_frame", trees.follow_wrappers)
 after_import("torch.fx.graph_module", trees.follow_graphs)

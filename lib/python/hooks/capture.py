@@ -48,6 +48,7 @@ _SIGNATURES = {
     "begin_zero_grad": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_uint64]),
     "end": (None, [ctypes.c_size_t, ctypes.c_int]),
     "setting": (None, [ctypes.c_char_p, ctypes.c_char_p]),
+    "saved": (None, [ctypes.c_void_p]),
     "notice": (None, [ctypes.c_char_p]),
     "kernel": (
         ctypes.c_void_p,

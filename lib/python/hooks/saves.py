@@ -136,7 +136,8 @@ def _name_of(file) -> str:
     if hasattr(file, "archive_name"):
         name = file.archive_name()
         return "" if name == "archive" else name
-    name = getattr(file, "name", None)
+    name = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
+    name = os.fspath(name) if isinstance(name, os.PathLike) else name
     return os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
 
 
@@ -192,3 +193,34 @@ def follow(serialization) -> None:
         original = getattr(serialization, name, None)
         if original is not None:
             setattr(serialization, name, _noted(original))
+
+
+def _note_memory(library, saved) -> None:
+    """Of the CPU: tensors of other devices are copied first, by an op."""
+    for tensor in saved.values():
+        if tensors.words_of(tensor) is not None and tensor.device.type == "cpu":
+            library.saved(tensor.untyped_storage().data_ptr())
+
+
+def _noted_safetensors(original, writes_file):
+    """Of a function that writes the memory of tensors itself, which LibTorch does not see."""
+
+    def save(*args, **kwargs):
+        try:
+            library = capture.library()
+            saved = args[0] if args else kwargs.get("tensors")
+            if library is not None and type(saved) in _DICTS:
+                file = args[1] if len(args) > 1 else kwargs.get("filename")
+                _tell(library, saved, file if writes_file else None)
+                _note_memory(library, saved)
+        except Exception as error:
+            failed("saving a file of safetensors", error)
+        return original(*args, **kwargs)
+
+    return functools.update_wrapper(save, original, updated=())
+
+
+def follow_safetensors(module) -> None:
+    """To be called when safetensors.torch has just been imported."""
+    module.save_file = _noted_safetensors(module.save_file, writes_file=True)
+    module.save = _noted_safetensors(module.save, writes_file=False)

@@ -407,6 +407,25 @@ TEST_SUITE("outcomes") {
     CHECK(ending(saving(true)).verdict == Verdict::identical);
   }
 
+  TEST_CASE("a tensor that one run alone saves under a key that both have is in another's place") {
+    for (const bool same_keys : {true, false}) {
+      CAPTURE(same_keys);
+      const Report report = ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
+        const std::string keys = same_keys || !changed ? "keys" : "more";
+        run.environment("saved.keys.keys", "model: float32 [4]\nema: float32 [4]");
+        run.environment("saved.keys.more", "model: float32 [4]\nema: float32 [4]\nt: float32 [4]");
+        run.environment("saved.file.0", keys);
+        const Tensor other = run.op("aten::neg").in(weight).out(labelled("other"));
+        run.op(kSave).in(weight);
+        if (changed) run.op(kSave).in(other);
+        run.leaves({weight, other});
+      });
+      CHECK(report.verdict == Verdict::diverged);
+      REQUIRE(report.first() != nullptr);
+      CHECK((report.first()->op == kSave) == same_keys);
+    }
+  }
+
   TEST_CASE("a hyperparameter that one run changes after the last step is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("end.optimizer.0", "SGD");

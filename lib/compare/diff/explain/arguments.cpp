@@ -385,7 +385,12 @@ void explain_settings(OpPair& ops) {
       wrapped = true;
       reports.push_back(*number);
     }
-  if (!reports.empty()) enter_arguments(ops, reports, wrapped);
+  if (!reports.empty()) return enter_arguments(ops, reports, wrapped);
+  const bool numbers_differ =
+      std::any_of(ops.slots.begin(), ops.slots.end(), [](const SlotPair& slot) {
+        return slot.match == Match::differs && either(slot, slot_flag::wrapped_number);
+      });
+  if (ops.why && (numbers_differ || !ops.arguments.values.empty())) keep_argued(ops, *ops.why);
 }
 
 }  // namespace ulpscope::comparison
