@@ -133,9 +133,16 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
       });
 }
 
+HeldEvent writer_of(const Scene& scene, Side side, const Slot& slot) {
+  const Window& window = *on(scene.windows, side);
+  const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
+  const std::uint32_t near = same_lane ? window.find(slot.writer) : kNoIndex;
+  if (near != kNoIndex) return window.held(near);
+  return find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+}
+
 std::string writer_words(const Scene& scene, Side side, const Slot& slot) {
-  const HeldEvent writer =
-      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  const HeldEvent writer = writer_of(scene, side, slot);
   if (writer.event == nullptr) return {};
   return "last written by " + event_words(*writer.event, writer.block->step);
 }
@@ -143,8 +150,7 @@ std::string writer_words(const Scene& scene, Side side, const Slot& slot) {
 std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot) {
   const Extent read = extent(slot);
   if (slot.storage == kNone || !read.without_gaps) return std::nullopt;
-  const HeldEvent writer =
-      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  const HeldEvent writer = writer_of(scene, side, slot);
   if (writer.event == nullptr) return std::nullopt;
   for (const Slot& written : writer.event->slots) {
     if (written.role == Role::input || written.storage != slot.storage ||
@@ -190,8 +196,7 @@ bool filled_by_ops(const SlotPair& slot) {
 }
 
 std::optional<Phase> phase_of_last_write(const Scene& scene, Side side, const Slot& slot) {
-  const HeldEvent writer =
-      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  const HeldEvent writer = writer_of(scene, side, slot);
   if (writer.event == nullptr) return std::nullopt;
   return writer.event->phase;
 }

@@ -40,6 +40,9 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill);
 
+/// The event that wrote what a slot reads; an empty event pointer if it was not recorded.
+[[nodiscard]] HeldEvent writer_of(const Scene& scene, Side side, const Slot& slot);
+
 /// "last written by aten::add_ at event 12 (step 3)" for what a slot reads, or "" where no recorded
 /// op wrote it.
 [[nodiscard]] std::string writer_words(const Scene& scene, Side side, const Slot& slot);

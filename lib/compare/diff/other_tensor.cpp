@@ -87,8 +87,7 @@ struct Read {
 /// The digest of all that the last recorded write left around what a slot reads.
 [[nodiscard]] std::optional<Digest> written_around(const Scene& scene, Side side,
                                                    const Slot& slot) {
-  const HeldEvent writer =
-      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  const HeldEvent writer = writer_of(scene, side, slot);
   if (writer.event == nullptr || slot.storage == kNone) return std::nullopt;
   const Extent read = extent(slot);
   for (const Slot& written : writer.event->slots) {

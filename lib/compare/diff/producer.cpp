@@ -17,24 +17,44 @@ HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
   }
 }
 
-OpPlace producer(const Scene& scene, Side side, const Slot& slot) {
-  const Window& window = *on(scene.windows, side);
+namespace {
+
+/// Of an event of the lane that is in the window; else kNoIndex.
+[[nodiscard]] std::uint32_t writer_in_window(const Scene& scene, Side side, const Slot& slot) {
   const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
-  std::uint32_t index = same_lane ? window.find(slot.writer) : kNoIndex;
-  if (index == kNoIndex) {
-    const HeldEvent writer =
-        outermost_op(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
-    return writer.event == nullptr
-               ? OpPlace{}
-               : OpPlace{std::string(writer.event->op), {}, writer.event->position};
-  }
-  return outermost_around(scene, side, index);
+  return same_lane ? on(scene.windows, side)->find(slot.writer) : kNoIndex;
+}
+
+[[nodiscard]] std::uint32_t outermost_of(const Window& window, std::uint32_t index) {
+  std::uint32_t outermost = index;
+  for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))
+    if (window.event(up).kind == EventKind::op) outermost = up;
+  return outermost;
+}
+
+}  // namespace
+
+HeldEvent outermost_writer(const Scene& scene, Side side, const Slot& slot) {
+  const std::uint32_t index = writer_in_window(scene, side, slot);
+  if (index == kNoIndex)
+    return outermost_op(*on(scene.runs, side), on(scene.ranks, side),
+                        {slot.writer_lane, slot.writer});
+  const Window& window = *on(scene.windows, side);
+  return window.held(outermost_of(window, index));
+}
+
+OpPlace producer(const Scene& scene, Side side, const Slot& slot) {
+  if (const std::uint32_t index = writer_in_window(scene, side, slot); index != kNoIndex)
+    return outermost_around(scene, side, index);
+  const HeldEvent writer = outermost_writer(scene, side, slot);
+  return writer.event == nullptr
+             ? OpPlace{}
+             : OpPlace{std::string(writer.event->op), {}, writer.event->position};
 }
 
 OpPlace outermost_around(const Scene& scene, Side side, std::uint32_t index) {
   const Window& window = *on(scene.windows, side);
-  for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))
-    if (window.event(up).kind == EventKind::op) index = up;
+  index = outermost_of(window, index);
   const ModuleName module = module_of(scene, side, index);
   const std::string& name = module.path.empty() ? module.root : module.path;
   return {std::string(window.event(index).op), module.known ? name : std::string(),

@@ -10,6 +10,9 @@ namespace ulpscope::comparison {
 /// The outermost op around an event, or that event; an empty event pointer if there is none.
 [[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place);
 
+/// The outermost op that wrote what a slot reads; an empty event pointer if it is not known.
+[[nodiscard]] HeldEvent outermost_writer(const Scene& scene, Side side, const Slot& slot);
+
 /// An op as a reader finds it again.
 struct OpPlace {
   std::string op;      ///< empty if it is not known
@@ -17,7 +20,7 @@ struct OpPlace {
   std::uint64_t event = kNone;
 };
 
-/// The outermost op that wrote what a slot reads.
+/// As outermost_writer.
 [[nodiscard]] OpPlace producer(const Scene& scene, Side side, const Slot& slot);
 
 /// The outermost op around the event of a window with this index, or that event.

@@ -197,8 +197,7 @@ bool is_kept_otherwise(const OpPair& ops, const SlotPair& slot) {
     return false;
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
     const Slot& one = *slot.of(side);
-    const HeldEvent op = outermost_op(*on(ops.scene.runs, side), on(ops.scene.ranks, side),
-                                      {one.writer_lane, one.writer});
+    const HeldEvent op = outermost_writer(ops.scene, side, one);
     if (op.event == nullptr || op.event->position == one.writer ||
         (op.event->flags & event_flag::in_backward))
       return false;
