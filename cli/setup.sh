@@ -129,11 +129,11 @@ required_by_torch() {
 }
 
 # `import torch` loads the CUDA wheel's libraries even if there is no GPU. Those that the machine
-# lacks are added; without them Python programs are not tested.
+# lacks are added; without them Python programs are not tested. Programs of the tests save with safetensors.
 install_for_python() {
-  [[ -n ${ULPSCOPE_TORCH:-} || -e $python_stamp ]] && return
+  [[ -n ${ULPSCOPE_TORCH:-} || (-e $python_stamp && -d $torch_folder/safetensors) ]] && return
   say "PyTorch: adding what import torch needs"
-  local wheels=(MarkupSafe mpmath 'numpy>=1.26') each
+  local wheels=(MarkupSafe mpmath 'numpy>=1.26' safetensors) each
   while read -r each; do
     wheels+=("$each")
   done < <(required_by_torch 'filelock|typing-extensions|sympy|networkx|jinja2|fsspec')

@@ -471,6 +471,36 @@ def saved_files(tools):
             yield f"{change}: exit code {ended}, {report['summary']}"
 
 
+def safetensors_files(tools):
+    """What is saved with safetensors, which reads the memory of tensors past LibTorch, is an outcome."""
+    for change, code, words in (
+        ("none", 0, ""),
+        ("equal", 0, "identical"),
+        ("scaled", 1, "aten::mul of Linear runs in the candidate only"),
+        ("half", 1, "aten::to of Linear runs in the candidate only"),
+        ("less", 1, "key of torch.save is bias: float32 [2]"),
+    ):
+        tools.record(change, "safetensors_files", tools.folder, change)
+        ended, report = tools.compare("none", change)
+        if ended != code or words not in report["summary"]:
+            yield f"{change}: exit code {ended}, {report['summary']}"
+
+
+def without_modules(tools):
+    """Steps of programs that train tensors of no module, or call none that anybody sees."""
+    for kind in ("optimizer", "own", "compiled"):
+        for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
+            tools.record(kind + name, "without_modules", kind, factor)
+        code, report = tools.compare(kind + "reference", kind + "equal")
+        if code != 0:
+            yield f"{kind}: equal runs end with exit code {code}, {report['summary']}"
+        code, report = tools.compare(kind + "reference", kind + "other")
+        first = report["first"]
+        found = first and (first["op"], first["step"], first["phase"])
+        if code != 1 or found != ("aten::mul", 3, "forward") or report["reference"]["steps"] != 5:
+            yield f"{kind}: exit code {code}, {found}, {report['summary']}"
+
+
 def with_other_factor(tools, program, is_found):
     """Equal runs of a program are equal, and one with another factor differs, first by what `is_found` says of it."""
     for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
@@ -674,7 +704,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
-         "left_options": left_options, "saved_files": saved_files, "backward_function": backward_function,
+         "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
+         "without_modules": without_modules, "backward_function": backward_function,
          "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,

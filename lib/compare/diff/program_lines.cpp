@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compare/model/hash.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -19,9 +20,11 @@ namespace {
           finding.kind == FindingKind::data || finding.kind == FindingKind::metadata);
 }
 
-/// "result of aten::add, event 12" is another tensor each time.
-[[nodiscard]] std::string value_of(const std::optional<std::string>& text) {
-  return text && text->find(" event ") == std::string::npos ? *text : std::string();
+/// "result of aten::add, event 12" is another tensor each time, and a place that a loop goes to
+/// another number.
+[[nodiscard]] std::string value_of(const Finding& finding, const std::optional<std::string>& text) {
+  if (!text || text->find(" event ") != std::string::npos) return {};
+  return facts::Op(finding.op).has(facts::fact::picks) ? std::string() : *text;
 }
 
 [[nodiscard]] std::uint64_t identity(const Record& record) {
@@ -33,7 +36,9 @@ namespace {
   if (finding.kind != FindingKind::sequence)
     hash.add(finding.root).add(finding.module.value_or(""));
   for (const ArgumentReport& argument : finding.arguments)
-    hash.add(argument.name).add(value_of(argument.reference)).add(value_of(argument.candidate));
+    hash.add(argument.name)
+        .add(value_of(finding, argument.reference))
+        .add(value_of(finding, argument.candidate));
   for (const Side side : kSides) {
     hash.add(std::uint64_t{on(record.evidence.alone, side).size()});
     for (const std::string& op : on(record.evidence.alone, side)) hash.add(op);

@@ -111,8 +111,10 @@ namespace {
 [[nodiscard]] std::optional<Source> picked_by_drawn(const OpPair& ops,
                                                     const std::vector<ArgumentReport>& reports) {
   const auto drawn = ops.drawn_order();
-  const bool picks = facts::Op(ops.event(Side::reference).op).has(facts::fact::picks);
-  if (!drawn || !(picks || ops.in_data_code())) return std::nullopt;
+  const Event& here = ops.event(Side::reference);
+  const bool follows = facts::Op(here.op).has(facts::fact::picks) ||
+                       (here.flags & event_flag::factory) || ops.in_data_code();
+  if (!drawn || !follows) return std::nullopt;
   const bool integers = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
     return report.reference && report.candidate && are_integers(*report.reference) &&
            are_integers(*report.candidate);

@@ -18,11 +18,15 @@ namespace {
   return false;
 }
 
-/// Such as the order of samples.
-[[nodiscard]] bool draws_integers(const Event& seeded) {
-  return std::any_of(seeded.slots.begin(), seeded.slots.end(), [](const Slot& slot) {
-    return slot.role != Role::input && slot.geometry && slot.geometry->dtype == Dtype::int64;
-  });
+/// Such as the order of samples, or categories that are picked by their probabilities: the op that
+/// draws or the one that calls it leaves integers.
+[[nodiscard]] bool draws_integers(const OpPair& ops, const Event& seeded) {
+  const auto leaves_integers = [](const Event& event) {
+    return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
+      return slot.role != Role::input && slot.geometry && slot.geometry->dtype == Dtype::int64;
+    });
+  };
+  return leaves_integers(seeded) || leaves_integers(ops.event(Side::reference));
 }
 
 [[nodiscard]] bool is_side_by_side(const OpPair& ops) {
@@ -132,7 +136,7 @@ void explain_draws(OpPair& ops) {
     }
   }
   if (stream.shifted) {
-    if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
+    if (draws_integers(ops, a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
     return ops.propagated(stream.source);
   }
   stream.source = enter_finding(
@@ -152,7 +156,7 @@ void explain_draws(OpPair& ops) {
       });
   stream.shifted = true;
   if (stream.drawn_alone) ops.state.book.show_shift(*stream.drawn_alone);
-  if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
+  if (draws_integers(ops, a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
   ops.found(stream.source);
 }
 
