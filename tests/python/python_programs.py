@@ -486,6 +486,19 @@ def safetensors_files(tools):
             yield f"{change}: exit code {ended}, {report['summary']}"
 
 
+def preprocessed_batches(tools):
+    """The process that draws the order of samples comes before the workers that it gives them to."""
+    for name, seed in (("reference", "0"), ("equal", "0"), ("other", "1")):
+        tools.record(name, "preprocessed_batches", seed)
+    code, report = tools.compare("reference", "equal")
+    if code != 0:
+        yield f"equal runs: exit code {code}, {report['summary']}"
+    code, report = tools.compare("reference", "other")
+    first = report["first"]
+    if code != 1 or (first["rank"], first["kind"], report["causes"][0]["id"]) != (0, "rng", "rng-seed"):
+        yield f"another seed: exit code {code}, {first}, {report['summary']}"
+
+
 def without_modules(tools):
     """Steps of programs that train tensors of no module, or call none that anybody sees."""
     for kind in ("optimizer", "own", "compiled"):
@@ -705,7 +718,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
-         "without_modules": without_modules, "backward_function": backward_function,
+         "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "backward_function": backward_function,
          "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
