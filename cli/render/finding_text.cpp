@@ -244,8 +244,8 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
     print_slots(rows, page);
   }
   if (left_out_different != 0) {
-    page.framed(
-        fmt::format("  and {} that differ", core::counted(left_out_different, "more tensor")));
+    page.framed(fmt::format("  and {} that {}", core::counted(left_out_different, "more tensor"),
+                            left_out_different == 1 ? "differs" : "differ"));
   }
   if (left_out_equal != 0 && !differing_only) {
     page.framed(fmt::format("  and {}, identical", core::counted(left_out_equal, "more tensor")));

@@ -474,6 +474,9 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
         record.finding.notes.emplace_back(kind == FindingKind::write
                                               ? "it changed after the last op that was recorded"
                                               : "no recorded op explains it");
+        if (!has_tensor) return;
+        if (auto written = writer_words(scene, Side::reference, *reference.slot); !written.empty())
+          record.finding.notes.push_back(std::move(written));
       });
   if (!has_tensor) return;
   state_.judge.differs(state_.runs, state_.ranks, *slot.reference, *slot.candidate,

@@ -35,6 +35,21 @@ namespace {
   return "an input";
 }
 
+/// Its tensors are what the program or a thread leaves.
+[[nodiscard]] bool is_of_what_is_left(const Finding& finding) {
+  return is_end(finding.op) || finding.op == "end of thread";
+}
+
+/// Of what a run leaves: "fc.weight", "a float32 tensor [32]".
+[[nodiscard]] std::string left_tensor(const Finding& finding) {
+  const auto differing = std::find_if(finding.tensors.begin(), finding.tensors.end(),
+                                      [](const TensorReport& tensor) { return !tensor.equal; });
+  if (differing == finding.tensors.end()) return "a tensor";
+  if (!differing->name.empty()) return differing->name;
+  return fmt::format("a {} tensor {}", ulpscope::name(differing->dtype),
+                     fmt::format("[{}]", fmt::join(differing->shape.reference, ", ")));
+}
+
 /// "tensors[3] and 1 more" of an op that is given other tensors; empty if it is not.
 [[nodiscard]] std::string other_tensors(const Finding& finding) {
   const auto given = std::count_if(
@@ -91,13 +106,16 @@ namespace {
       if (is_end(finding.op)) return generators_left(finding);
       return op + " draws from a different RNG state";
     case FindingKind::data:
+      if (is_of_what_is_left(finding)) return left_tensor(finding) + " differs at the end";
       return fmt::format("{} reads different data ({})", op, first_difference(finding));
     case FindingKind::parameter:
       if (is_end(finding.op) || finding.op == kParameters)
-        return first_difference(finding) + " differs, and no recorded op explains it";
+        return left_tensor(finding) + " differs, and no recorded op explains it";
       return fmt::format("{} reads {}, which differs at its first use", op,
                          first_difference(finding));
     case FindingKind::write:
+      if (is_of_what_is_left(finding))
+        return left_tensor(finding) + " changed outside of recorded ops, after the last of them";
       return fmt::format("{} reads {}, which changed outside of recorded ops", op,
                          first_difference(finding));
     case FindingKind::metadata:

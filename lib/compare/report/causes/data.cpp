@@ -93,13 +93,18 @@ namespace {
 }
 
 /// What the tensors that differ are, as far as is known.
-[[nodiscard]] std::string_view origin_of_content(const Case& of) {
+[[nodiscard]] std::string origin_of_content(const Case& of, bool of_one) {
   const Evidence& evidence = of.evidence();
-  if (evidence.changed_in_both) return "was filled outside of recorded ops in both runs";
+  const std::string_view filled = of_one ? "was" : "were";
+  if (evidence.changed_in_both)
+    return fmt::format("{} filled outside of recorded ops in both runs", filled);
   if (evidence.left_in_part)
-    return "was filled outside of recorded ops since these wrote a part of it";
-  if (evidence.left_by_ops) return "is what recorded ops have left, other ones in each run";
-  return "comes from outside of recorded ops and has different contents";
+    return fmt::format("{} filled outside of recorded ops since these wrote a part of it", filled);
+  if (evidence.left_by_ops)
+    return fmt::format("{} what recorded ops have left, other ones in each run",
+                       of_one ? "is" : "are");
+  return of_one ? "comes from outside of recorded ops and has different contents"
+                : "come from outside of recorded ops and have different contents";
 }
 
 /// The same program, as far as is known.
@@ -229,7 +234,9 @@ std::optional<Cause> data_content(const Case& of) {
   if (!is_content(of) || in_another_order(of)) return std::nullopt;
   const bool known = of.evidence().left_in_part || of.evidence().left_by_ops;
   Cause cause = of.cause("data-content", known ? Confidence::possible : Confidence::likely);
-  cause.evidence = {fmt::format("{} {}", listed(differing_inputs(of)), origin_of_content(of))};
+  const auto inputs = differing_inputs(of);
+  cause.evidence = {
+      fmt::format("{} {}", listed(inputs), origin_of_content(of, inputs.size() == 1))};
   if (of.evidence().for_data)
     cause.evidence.push_back("the program prepares data where the memory was handed out, by " +
                              of.evidence().factory);
