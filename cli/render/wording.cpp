@@ -129,9 +129,9 @@ std::string headline(const Finding& finding) {
         return "identical inputs, different result: the runs diverge in this call";
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
+      if (writes_file(finding)) return "the program writes something else to a file";
       if (comparison::is_end(finding.op))
-        return writes_file(finding) ? "the program writes something else to a file"
-                                    : "an optimizer is set differently after its last step";
+        return "an optimizer is set differently after its last step";
       if (finding.absorbed) return "different arguments" + consequence(finding);
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",

@@ -14,7 +14,6 @@
 #include "compare/diff/left_options.hpp"
 #include "compare/diff/moved_generators.hpp"
 #include "compare/diff/noted_generators.hpp"
-#include "compare/diff/saved_files.hpp"
 #include "compare/diff/unread_results.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
@@ -471,10 +470,10 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
       [&](Record& record) {
         if (has_tensor) add_tensors(record, {slot});
         describe(record.finding);
+        if (!has_tensor) return;
         record.finding.notes.emplace_back(kind == FindingKind::write
                                               ? "it changed after the last op that was recorded"
                                               : "no recorded op explains it");
-        if (!has_tensor) return;
         if (auto written = writer_words(scene, Side::reference, *reference.slot); !written.empty())
           record.finding.notes.push_back(std::move(written));
       });
@@ -575,7 +574,7 @@ void OutcomeJudge::judge_noted() {
   if (!state_.book.diverges()) judge_saved_files(both);
 }
 
-OutcomeJudge::Noted OutcomeJudge::noted() const {
+Noted OutcomeJudge::noted() const {
   return {state_.runs.reference->environment(state_.ranks.reference),
           state_.runs.candidate->environment(state_.ranks.candidate)};
 }
@@ -632,10 +631,31 @@ void OutcomeJudge::judge_left_options(const Noted& noted) {
 
 /// A file that both runs save has other keys or whole numbers.
 void OutcomeJudge::judge_saved_files(const Noted& noted) {
-  auto differing = saved_otherwise(noted.reference, noted.candidate);
-  if (differing.empty()) return;
-  enter_at_ends(FindingKind::arguments,
-                [&](Finding& finding) { finding.arguments = std::move(differing); });
+  auto differing = saved_otherwise(noted);
+  if (differing.reports.empty()) return;
+  const auto describe = [&](Finding& finding) { finding.arguments = std::move(differing.reports); };
+  Both<std::optional<Outcome>> saves;
+  for (const Side side : kSides)
+    if (const auto step = on(differing.steps, side)) on(saves, side) = first_save(side, *step);
+  if (saves.reference && saves.candidate)
+    enter(FindingKind::arguments, *saves.reference, *saves.candidate, describe);
+  else
+    enter_at_ends(FindingKind::arguments, describe);
+}
+
+std::optional<OutcomeJudge::Outcome> OutcomeJudge::first_save(Side side, std::int64_t step) const {
+  const Run& run = *on(state_.runs, side);
+  const std::uint32_t rank = on(state_.ranks, side);
+  for (const Lane& lane : run.lanes(rank)) {
+    if (lane.role != LaneRole::main) continue;
+    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
+      const auto block = std::make_shared<const Block>(run.block(rank, lane.id, index));
+      if (block->step != step) continue;
+      for (const Event& event : block->events)
+        if (event.op == kSave) return Outcome{{&event, block}, nullptr, lane};
+    }
+  }
+  return std::nullopt;
 }
 
 void OutcomeJudge::enter_at_ends(FindingKind kind, const std::function<void(Finding&)>& describe) {

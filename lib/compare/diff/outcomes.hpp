@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "compare/diff/moved_generators.hpp"
 #include "compare/diff/rank_state.hpp"
+#include "compare/diff/saved_files.hpp"
 #include "compare/model/content.hpp"
 
 namespace ulpscope::comparison {
@@ -39,7 +42,6 @@ class OutcomeJudge {
     bool alone = false;     ///< ops that only this run has made it
   };
   using Outcomes = std::vector<Outcome>;
-  using Noted = Both<std::vector<EnvironmentEntry>>;
   /// What holds memory from step to step, where it is known.
   enum class KeptBy : std::uint8_t { other, optimizer, parameter };
 
@@ -79,6 +81,8 @@ class OutcomeJudge {
   void enter(
       FindingKind kind, const Outcome& reference, const Outcome& candidate,
       const std::function<void(Finding&)>& describe = [](Finding&) {});
+  /// The first op of the main thread that saves a tensor in a step.
+  [[nodiscard]] std::optional<Outcome> first_save(Side side, std::int64_t step) const;
   void enter_at_ends(
       FindingKind kind, const std::function<void(Finding&)>& describe = [](Finding&) {});
 

@@ -27,6 +27,7 @@ struct File {
   std::string_view name;
   std::string_view keys;  ///< their digest
   std::string_view numbers;
+  std::int64_t step = kSetup;
 
   [[nodiscard]] bool has_same_content(const File& other) const {
     return keys == other.keys && numbers == other.numbers;
@@ -63,6 +64,7 @@ struct Saved {
     key.remove_prefix(static_cast<std::size_t>(rest - key.data()));
     File& file = (in_thread ? saved.of_others : saved.of_main)[number];
     (key == kName ? file.name : key == kNumbers ? file.numbers : file.keys) = entry.value;
+    file.step = entry.step;
   }
   return saved;
 }
@@ -167,9 +169,16 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   return reports;
 }
 
-[[nodiscard]] std::vector<ArgumentReport> saved_otherwise(
-    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
-    std::string_view prefix) {
+/// Where no other file was saved by the main thread; else where it was is not known.
+[[nodiscard]] std::optional<std::int64_t> step_of(const File& file, const Saved& saved) {
+  const auto in_step =
+      std::count_if(saved.of_main.begin(), saved.of_main.end(),
+                    [&](const auto& each) { return each.second.step == file.step; });
+  return in_step == 1 && saved.of_others.empty() ? std::optional(file.step) : std::nullopt;
+}
+
+[[nodiscard]] SavedDifference saved_otherwise(const Noted& noted, std::string_view prefix) {
+  const auto& [reference, candidate] = noted;
   const Saved left = saved_in(reference, prefix);
   const Saved right = saved_in(candidate, prefix);
   std::vector<Pair> pairs = paired(left.of_main, right.of_main, /*in_order=*/true);
@@ -178,14 +187,14 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   for (const auto& [file, other] : pairs) {
     auto reports = file.keys != other.keys ? other_keys(left.keys_of(file), right.keys_of(other))
                                            : other_numbers(file.numbers, other.numbers);
-    if (!reports.empty()) return reports;
+    if (!reports.empty()) return {std::move(reports), {step_of(file, left), step_of(other, right)}};
   }
   return {};
 }
 
 }  // namespace
 
-bool saved_same_keys(const Both<std::vector<EnvironmentEntry>>& noted) {
+bool saved_same_keys(const Noted& noted) {
   bool any = false;
   for (const std::string_view prefix : {kFile, kArchive}) {
     const Saved left = saved_in(noted.reference, prefix);
@@ -200,13 +209,12 @@ bool saved_same_keys(const Both<std::vector<EnvironmentEntry>>& noted) {
   return any;
 }
 
-std::vector<ArgumentReport> saved_otherwise(const std::vector<EnvironmentEntry>& reference,
-                                            const std::vector<EnvironmentEntry>& candidate) {
+SavedDifference saved_otherwise(const Noted& noted) {
   for (const auto& [prefix, function] :
        {std::pair(kFile, "torch.save"), {kArchive, "torch::save"}}) {
-    auto reports = saved_otherwise(reference, candidate, prefix);
-    for (ArgumentReport& each : reports) each.of = function;
-    if (!reports.empty()) return reports;
+    SavedDifference difference = saved_otherwise(noted, prefix);
+    for (ArgumentReport& each : difference.reports) each.of = function;
+    if (!difference.reports.empty()) return difference;
   }
   return {};
 }

@@ -377,6 +377,22 @@ TEST_SUITE("outcomes") {
     CHECK(has(report.summary, "epoch of torch.save is 3 and 4"));
   }
 
+  TEST_CASE("what a file of its own step holds otherwise is named where it is saved") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.step(1);
+      run.environment("saved.keys.k", "model.weight: float32 [4]\nepoch: int");
+      run.environment("saved.file.0", "k");
+      run.environment("saved.file.0.numbers", changed ? "epoch=4" : "epoch=3");
+      run.op(kSave).in(weight);
+      run.step(2).op("aten::neg").in(weight).out(labelled("later"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == kSave);
+    CHECK(report.first()->step == 1);
+  }
+
   TEST_CASE("a key under which one run alone saves is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const std::string keys = changed ? "other" : "keys";
@@ -422,7 +438,7 @@ TEST_SUITE("outcomes") {
       });
       CHECK(report.verdict == Verdict::diverged);
       REQUIRE(report.first() != nullptr);
-      CHECK((report.first()->op == kSave) == same_keys);
+      CHECK(report.first()->kind == (same_keys ? FindingKind::sequence : FindingKind::arguments));
     }
   }
 

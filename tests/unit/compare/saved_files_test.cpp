@@ -36,7 +36,7 @@ std::string words_of(const std::vector<ArgumentReport>& reports) {
 
 std::string differing(const std::vector<EnvironmentEntry>& reference,
                       const std::vector<EnvironmentEntry>& candidate) {
-  return words_of(comparison::saved_otherwise(reference, candidate));
+  return words_of(comparison::saved_otherwise({reference, candidate}).reports);
 }
 
 }  // namespace
