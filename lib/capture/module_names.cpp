@@ -353,6 +353,21 @@ void end_swap(const at::TensorImpl* first, const at::TensorImpl* second,
     for (const Name& name : swapped.names) name_memory(swapped.now, name);
 }
 
+void renew_names() {
+  ModuleRegistry& all = module_registry();
+  std::pmr::vector<std::pair<at::Tensor, Name>> held(&process_memory());
+  const std::lock_guard guard(all.mutex);
+  for (const auto& [root, state] : all.state)
+    for (const WeakTensor& each : state)
+      if (auto tensor = each.tensor.lock(); tensor && tensor->has_storage())
+        held.emplace_back(at::Tensor(std::move(tensor)), Name{each.name, each.flag, each.module});
+  for (const auto& [tensor, name] : held) {
+    const std::lock_guard storages_guard(storages());
+    storages().take_name(*tensor.storage().unsafeGetStorageImpl(), region_of(tensor));
+  }
+  for (const auto& [tensor, name] : held) name_memory(tensor, name);
+}
+
 std::uint32_t module_at(const void* address) {
   ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);

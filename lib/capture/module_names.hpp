@@ -71,6 +71,10 @@ void begin_swap(const at::TensorImpl* first, const at::TensorImpl* second);
 void end_swap(const at::TensorImpl* first, const at::TensorImpl* second,
               const at::TensorImpl* first_now, const at::TensorImpl* second_now);
 
+/// Gives memory the names that the tensors of all roots have now: two that have taken each other's
+/// memory over (`a.data, b.data = b.data, a.data`) have left one name for both.
+void renew_names();
+
 /// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
 /// a module of a different class has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);

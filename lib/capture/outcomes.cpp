@@ -357,6 +357,14 @@ std::optional<FreedState> freed_state(const void* memory) {
   return state;
 }
 
+void renew_collided_names() {
+  const auto collided = [] {
+    const std::lock_guard guard(storages());
+    return storages().names_collided();
+  };
+  if (collided()) renew_names();
+}
+
 }  // namespace
 
 void note_freed(const void* memory) noexcept {
@@ -412,6 +420,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     close_frames_above(*thread, 0);
     finish_device_values(std::chrono::seconds(1));
     see_parameters_left(*thread);
+    renew_collided_names();
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_freed(*thread, outcomes);
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});
@@ -437,6 +446,7 @@ void send_outcomes_of_task() noexcept {
   guarded("the outcomes of a task", [&] {
     if (bytes_of_tasks() > kMostOfTask) return;
     close_frames_above(*thread, 0);
+    renew_collided_names();
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_what_matters(freed_memory().take_all(), outcomes);
     thread->freed_watched = false;

@@ -33,7 +33,8 @@ struct Window {
   std::mutex mutex;
   bool bounded = false;
   bool explicit_steps = false;
-  std::int64_t least = -1;  ///< the current step is at least this, and at most `most`
+  bool without_root = false;  ///< an optimizer has stepped before any module's forward
+  std::int64_t least = -1;    ///< the current step is at least this, and at most `most`
   std::int64_t most = -1;
   std::uint32_t first_module = 0;
   Numbers known{&process_memory()};    ///< optimizers that have ever stepped
@@ -70,7 +71,9 @@ bool may_be_in(const Window& steps, const Range& range) {
 
 void apply(const Window& steps) {
   detail::full_steps_switch.store(may_be_in(steps, full_steps()), std::memory_order_relaxed);
-  const bool rest = !may_be_in(steps, wanted_steps());
+  // Steps of a program that may call no module are counted by its ops.
+  const bool counts_ops = steps.least < 0 || steps.without_root;
+  const bool rest = !counts_ops && !may_be_in(steps, wanted_steps());
   if (rest == idle()) return;
   if (!rest) {
     // What happened in between was not seen.
@@ -90,7 +93,7 @@ void apply(const Window& steps) {
 void begin_step_window() {
   Window& steps = window();
   const std::lock_guard guard(steps.mutex);
-  steps.explicit_steps = false;
+  steps.explicit_steps = steps.without_root = false;
   steps.least = steps.most = -1;
   steps.known.clear();
   steps.stepped.clear();
@@ -125,6 +128,10 @@ void step_window_sees_optimizer(std::uint64_t optimizer) {
   Window& steps = window();
   if (!steps.bounded) return;
   const std::lock_guard guard(steps.mutex);
+  if (steps.least < 0) {
+    steps.least = steps.most = 0;
+    steps.without_root = true;
+  }
   if (!contains(steps.known, optimizer)) {
     // It steps for the first time: the forward before it did not begin a step.
     if (!steps.known.empty()) steps.least = std::max<std::int64_t>(steps.least - 1, 0);

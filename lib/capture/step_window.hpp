@@ -5,7 +5,8 @@
 
 /// Keeps the recorder idle outside the requested steps. The writer decides where a step is, from
 /// later events (dump/timeline.hpp); here it is only bounded from both sides, so that everything is
-/// observed from one step before the first to two after the last. While idle, only modules that
+/// observed from one step before the first to two after the last, and up to the first forward of a
+/// module. While idle, only modules that
 /// announce themselves and optimizers are sent, without their values: the writer counts steps by
 /// them.
 namespace ulpscope::capture {
@@ -26,7 +27,7 @@ extern std::atomic<bool> full_steps_switch;
   return detail::full_steps_switch.load(std::memory_order_relaxed);
 }
 
-/// Reads the settings: a recording whose first step is not 0 begins idle.
+/// Reads the settings.
 void begin_step_window();
 
 /// The program's code calls a module while gradients are recorded.

@@ -210,7 +210,10 @@ Name StorageTable::take_name(const c10::StorageImpl& storage, const RegionKey& r
 void StorageTable::move_name(const c10::StorageImpl& from, const RegionKey& region,
                              const c10::StorageImpl& to, const RegionKey& target) {
   const Name name = take_name(from, region);
-  if (name.id != 0) give_name(at(to), to, target, name);
+  if (name.id == 0) return;
+  Storage& entry = at(to);
+  names_collided_ = names_collided_ || entry.name_of(target).id != 0;
+  give_name(entry, to, target, name);
 }
 
 void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {

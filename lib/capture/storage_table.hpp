@@ -195,6 +195,8 @@ class StorageTable {
     entry.unread = true;
     note_memory(entry, storage);
   }
+  /// Memory that has a name has been given another one's.
+  [[nodiscard]] bool names_collided() const noexcept { return names_collided_; }
   /// Of all memory that an op of the program has used, so that its entry is found when it is freed.
   void note_memory(Storage& entry, const c10::StorageImpl& storage) {
     if (!entry.noted && !entry.foreign && storage.device_type() == c10::DeviceType::CPU)
@@ -260,6 +262,7 @@ class StorageTable {
   std::uint64_t next_id_ = 0;
   std::uint64_t first_own_id_ = 0;
   std::uint64_t next_value_ = 0;
+  bool names_collided_ = false;
 
  public:
   explicit StorageTable(std::pmr::memory_resource* memory = &process_memory())

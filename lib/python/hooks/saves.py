@@ -24,7 +24,7 @@ _MOST_TEXT = 1 << 14
 _DEEPEST = 32
 _MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
-_DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+_SEQUENCES = (list, tuple, collections.deque, range)
 _SETS = (set, frozenset)
 
 _files_of_main = itertools.count()
@@ -35,15 +35,21 @@ _told = set()  # digests of keys
 def _parts_of(value):
     """The keys and parts of a container; None for what is no container."""
     kind = type(value)
-    if kind in _DICTS:
-        return list(value.items())
-    if kind in (list, tuple):
-        return list(enumerate(value))
+    if issubclass(kind, dict):
+        return list(dict.items(value))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return list(zip(kind._fields, value))
+        return list(zip(kind._fields, tuple.__iter__(value)))
+    for sequence in _SEQUENCES:
+        if issubclass(kind, sequence):
+            return list(enumerate(sequence.__iter__(value)))
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace or kind is _class_in("argparse", "Namespace"):
-        return list(getattr(value, "__dict__", {}).items())
+        return list(vars(value).items()) if hasattr(value, "__dict__") else _fields_of(value)
     return None
+
+
+def _fields_of(value):
+    """Of a dataclass with slots."""
+    return [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]
 
 
 def _class_in(module: str, name: str):
@@ -55,9 +61,14 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def _is_array(value) -> bool:
+    return issubclass(type(value), _class_in("numpy", "ndarray") or ())
+
+
 def _array_digest(array):
     """Of its elements; None where they are no numbers."""
-    return _digest(array.tobytes()) if array.dtype.kind in "biufc" else None
+    has_numbers = array.dtype.kind in "biufcV" and not array.dtype.hasobject
+    return _digest(_class_in("numpy", "ndarray").tobytes(array)) if has_numbers else None
 
 
 class _Contents:
@@ -87,17 +98,17 @@ class _Contents:
         if not parts:
             self.keys.append(f"{path}: empty")
         for key, part in parts:
-            name = str(key) if type(key) in (str, int) else type(key).__name__
+            name = _name_of_key(key)
             if name != _HYPERPARAMETERS:
                 self._visit(f"{path}.{name}" if path else name, part, depth + 1)
 
     def _add(self, path: str, value) -> None:
         kind = type(value)
-        if kind in (int, bool):
-            number = value if abs(value).bit_length() <= _MOST_BITS else _digest(hex(value).encode())
+        if issubclass(kind, int):
+            number = _whole(value)
         elif kind in _SETS:
             number = f"set {_digest(repr(sorted(map(repr, value))).encode())}" if _is_plain(value) else None
-        elif kind is _class_in("numpy", "ndarray"):
+        elif _is_array(value):
             number = _array_digest(value)
         elif issubclass(kind, (_class_in("numpy", "integer") or (), _class_in("numpy", "bool_") or ())):
             number = value.item()
@@ -108,14 +119,28 @@ class _Contents:
             self.numbers.append(f"{path}={number}")
 
 
+def _whole(number: int):
+    """Of a subclass, such as an IntEnum, its number. Python refuses to print those of many digits."""
+    plain = number if type(number) is bool else int.__index__(number)
+    return plain if plain.bit_length() <= _MOST_BITS else _digest(hex(plain).encode())
+
+
+def _name_of_key(key) -> str:
+    if type(key) is int:
+        return str(_whole(key))
+    if type(key) in (bool, type(None)):
+        return str(key)
+    return key if type(key) is str else type(key).__name__
+
+
 def _is_plain(elements) -> bool:
     return all(type(element) in (int, bool, str, bytes) for element in elements)
 
 
 def _words_of(value) -> str:
-    if type(value) is _class_in("numpy", "ndarray"):
+    if _is_array(value):
         return f"{value.dtype.name} {list(value.shape)}"
-    return tensors.words_of(value) or type(value).__name__
+    return tensors.words_of(value, with_place=True) or type(value).__name__
 
 
 def _joined(lines) -> bytes:
@@ -209,7 +234,8 @@ def _noted_safetensors(original, writes_file):
         try:
             library = capture.library()
             saved = args[0] if args else kwargs.get("tensors")
-            if library is not None and type(saved) in _DICTS:
+            if library is not None and issubclass(type(saved), dict):
+                saved = dict(sorted(dict.items(saved)))  # as it writes them
                 file = args[1] if len(args) > 1 else kwargs.get("filename")
                 _tell(library, saved, file if writes_file else None)
                 _note_memory(library, saved)

@@ -32,9 +32,19 @@ def address_of(tensor):
         return tensor._cdata
 
 
-def words_of(tensor):
-    """Its dtype and shape; None for what is no tensor, and for subclasses."""
+def words_of(tensor, with_place=False):
+    """Its dtype and shape, and on request where it is in its memory, unless it is all of it in order; None for what is
+    no tensor, and for subclasses."""
     if type(tensor) not in _plain:
         return None
     with _torch_c.DisableTorchFunction():
-        return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+        words = f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+        return words + _place_of(tensor) if with_place else words
+
+
+def _place_of(tensor) -> str:
+    if str(tensor.layout) != "torch.strided" or tensor.is_nested:
+        return ""
+    offset = tensor.storage_offset()
+    strides = "" if tensor.is_contiguous() else f" strides {list(tensor.stride())}"
+    return (f" at {offset}" if offset else "") + strides

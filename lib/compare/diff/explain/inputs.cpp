@@ -38,34 +38,9 @@ namespace {
   return ops.state.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
 }
 
-/// Made of numbers of the program, as torch.tensor does, which fills what it has just made; not of
-/// memory that the program has.
-[[nodiscard]] bool is_made_of_numbers(const OpPair& ops, const Slot& slot) {
-  constexpr std::uint32_t kNear = 64;
-  const Window& window = *ops.scene.windows.reference;
-  const std::uint32_t at = ops.at.reference;
-  const auto touches = [&](const Event& event, std::string_view op) {
-    return event.op == op && !event.slots.empty() && event.slots.front().storage == slot.storage;
-  };
-  if (at > 0 && touches(window.event(at), "aten::to") &&
-      touches(window.event(at - 1), "aten::empty"))
-    return true;
-  for (std::uint32_t back = 1; back <= std::min(at, kNear); ++back)
-    if (touches(window.event(at - back), "aten::lift_fresh")) return true;
-  return false;
-}
-
-/// A list of numbers that are not whole, or one number whose bytes were not recorded.
-[[nodiscard]] bool may_be_computed(const OpPair& ops, const SlotPair& slot) {
-  const Geometry& geometry = *slot.reference->geometry;
-  if (geometry.sizes.size() > 1 || !is_floating_point(geometry.dtype)) return false;
-  return element_count(geometry) > 1 ? is_made_of_numbers(ops, *slot.reference)
-                                     : !ops.difference_of(slot);
-}
-
 /// Why what comes from outside of ops differs, if it follows from what the program has read:
-/// samples that it takes in an order that it has drawn, or numbers, such as losses that it
-/// collects, and what it computes from them.
+/// samples that it takes in an order that it has drawn, or the two numbers, such as losses that it
+/// collects.
 [[nodiscard]] std::optional<Source> made_of_read(const OpPair& ops, const SlotPair& slot) {
   const auto from_outside = [](const Slot& one) {
     return (one.flags & (slot_flag::unproduced | slot_flag::uninitialised)) != 0;
@@ -73,13 +48,8 @@ namespace {
   const bool outside = from_outside(*slot.reference) && from_outside(*slot.candidate);
   if (const auto drawn = ops.drawn_order(); drawn && (outside || ops.in_data_code())) return drawn;
   if (slot.match != Match::differs || !outside) return std::nullopt;
-  const Ledger& ledger = ops.state.ledger;
-  if (!ledger.any(Differing::number)) return std::nullopt;
-  if (element_count(*slot.reference->geometry) == 1)
-    if (const auto read = ledger.explain_number(*slot.reference, *slot.candidate)) return read;
-  if (!may_be_computed(ops, slot)) return std::nullopt;
-  const std::optional<Source>& read = ledger.last(Differing::fraction);
-  return read && read->finding != kNoFinding ? read : std::nullopt;
+  if (element_count(*slot.reference->geometry) != 1) return std::nullopt;
+  return ops.state.ledger.explain_number(*slot.reference, *slot.candidate);
 }
 
 /// Ops that leave what they were given.
