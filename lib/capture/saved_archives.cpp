@@ -35,7 +35,7 @@ constexpr std::uint32_t kMostFiles = 1024;  // of each of the main thread and al
 constexpr std::size_t kMostLines = std::size_t{1} << 16;
 constexpr std::size_t kMostText = std::size_t{1} << 14;
 constexpr int kDeepest = 32;
-constexpr std::size_t kShortestAddress = 10;
+constexpr std::size_t kShortestAddress = 6;
 constexpr std::string_view kHyperparameters = "param_groups";  // recorded of the optimizer itself
 
 using Words = std::pmr::string;

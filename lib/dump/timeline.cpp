@@ -313,9 +313,15 @@ void Timeline::note_trained_reads(const TimelineEvent& event) {
 void Timeline::note_trained_leaves(const TimelineEvent& event) {
   const bool any = (reading_.in_setup || reading_.rootless) && !reading_.optimizer_events;
   if (!any || !runs_without_root(event)) return;
-  if (leaves_.size() >= kMostLeaves) leaves_.clear();
-  for (const MemoryUse& use : event.uses)
-    if (use.is_read && use.trains) leaves_.insert(use.storage);
+  for (auto* const storages : {&leaves_, &made_by_graph_})
+    if (storages->size() >= kMostLeaves) storages->clear();
+  for (const MemoryUse& use : event.uses) {
+    if (!use.trains || use.is_view) continue;
+    if (!use.is_read)
+      made_by_graph_.insert(use.storage);
+    else if (!made_by_graph_.contains(use.storage))
+      leaves_.insert(use.storage);
+  }
 }
 
 /// Not by an op of the graph.

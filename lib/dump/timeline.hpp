@@ -239,8 +239,10 @@ class Timeline {
   std::vector<std::uint64_t> quiet_forwards_;
   /// Where the graph begins that an optimizer may train before any root has run.
   std::optional<std::uint64_t> rootless_forward_;
-  /// Storages that it has read and trains, of programs that may have no modules.
+  /// Storages that it trains, of programs that may have no modules: it reads them and has not made
+  /// them.
   std::set<std::uint64_t> leaves_;
+  std::set<std::uint64_t> made_by_graph_;
   /// May be evaluation, or the inside of an autograd function that the program defines: the forward
   /// if something trains on what they made.
   std::vector<QuietRun> quiet_runs_;

@@ -50,8 +50,10 @@ std::vector<std::byte> Timeline::save() const {
     out.put(module);
     out.put(optimizer);
   }
-  out.put(leaves_.size());
-  for (const std::uint64_t leaf : leaves_) out.put(leaf);
+  for (const auto* storages : {&leaves_, &made_by_graph_}) {
+    out.put(storages->size());
+    for (const std::uint64_t storage : *storages) out.put(storage);
+  }
   return {out.bytes().begin(), out.bytes().end()};
 }
 
@@ -100,8 +102,9 @@ bool Timeline::restore(std::span<const std::byte> saved) {
     const auto module = in.get<std::uint64_t>();
     trained_by_[module] = in.get<std::uint64_t>();
   }
-  for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count)
-    leaves_.insert(in.get<std::uint64_t>());
+  for (auto* storages : {&leaves_, &made_by_graph_})
+    for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count)
+      storages->insert(in.get<std::uint64_t>());
   reading_ = settled_;
   return in.ok();
 }

@@ -46,6 +46,10 @@ class Tools:
         with open(os.path.join(self.folder, name, "status.json"), encoding="utf-8") as file:
             return ended[:2], json.load(file)
 
+    def events_of_steps(self, dump):
+        text = self.run(self.ulpscope, "inspect", dump, "steps", "--format", "json")[1]
+        return {each["step"]: each["events"] for each in json.loads(text)["steps"]}
+
     def compare(self, *dumps):
         code, text, errors = self.run(self.ulpscope, "compare", *dumps, "--format", "json")
         return code, json.loads(text) if text else errors
@@ -512,6 +516,20 @@ def without_modules(tools):
         found = first and (first["op"], first["step"], first["phase"])
         if code != 1 or found != ("aten::mul", 3, "forward") or report["reference"]["steps"] != 5:
             yield f"{kind}: exit code {code}, {found}, {report['summary']}"
+        tools.record(kind + "window", "without_modules", kind, "1.0", options=("--steps", "2-3"))
+        steps = {name: tools.events_of_steps(kind + name) for name in ("reference", "window")}
+        if steps["window"] != {step: steps["reference"][step] for step in (2, 3)}:
+            yield f"{kind}: --steps 2-3 holds {steps['window']} of {steps['reference']}"
+
+
+def data_swapped(tools):
+    """Parameters and buffers that take over each other's memory after the last op."""
+    for change in ("none", "equal", "parameters", "buffers"):
+        tools.record(change, "data_swapped", change)
+    for change, code, name in (("equal", 0, ""), ("parameters", 1, "first.weight"), ("buffers", 1, "mean")):
+        ended, report = tools.compare("none", change)
+        if ended != code or name not in report["summary"]:
+            yield f"{change}: exit code {ended}, {report['summary']}"
 
 
 def with_other_factor(tools, program, is_found):
@@ -718,7 +736,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
-         "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "backward_function": backward_function,
+         "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "data_swapped": data_swapped, "backward_function": backward_function,
          "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,

@@ -53,7 +53,8 @@ bool AloneMemory::is_copy(const Slot& slot) const {
   if (const auto known = made_.find(slot.storage); known != made_.end())
     return known->second.is_copy(content);
   const auto known = changed_.find(slot.storage);
-  return known != changed_.end() && contains(known->second.from, content);
+  return known != changed_.end() && known->second.writes <= 1 &&
+         contains(known->second.from, content);
 }
 
 std::vector<std::uint64_t> AloneMemory::adopted() const {

@@ -53,7 +53,7 @@ class AloneMemory {
 
   [[nodiscard]] bool made(const Slot& slot) const { return made_.contains(slot.storage); }
   /// What the slot holds is what an op without a partner that led to it was given, such as a copy
-  /// or a number negated twice.
+  /// or a number negated twice; in memory that no other op had written before.
   [[nodiscard]] bool is_copy(const Slot& slot) const;
   /// No op has read it.
   [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }

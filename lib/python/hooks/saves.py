@@ -22,6 +22,7 @@ _MOST_FILES = 1024
 _MOST_VISITS = 1 << 17
 _MOST_TEXT = 1 << 14
 _DEEPEST = 32
+_LONG_LIST = 64
 _MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
 _SEQUENCES = (list, tuple, collections.deque, range)
@@ -45,6 +46,14 @@ def _parts_of(value):
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace or kind is _class_in("argparse", "Namespace"):
         return list(vars(value).items()) if hasattr(value, "__dict__") else _fields_of(value)
     return None
+
+
+def _is_long_list(value) -> bool:
+    """Of numbers or text, all of one type."""
+    if type(value) not in (list, tuple) or len(value) < _LONG_LIST:
+        return False
+    kinds = set(map(type, value))
+    return len(kinds) == 1 and kinds <= {int, float, str, bool}
 
 
 def _fields_of(value):
@@ -85,6 +94,8 @@ class _Contents:
         self._visits += 1
         if self._visits > _MOST_VISITS:
             return
+        if _is_long_list(value):
+            return self._add_list(path, value)
         parts = _parts_of(value)
         if parts is None:
             self._add(path, value)
@@ -101,6 +112,12 @@ class _Contents:
             name = _name_of_key(key)
             if name != _HYPERPARAMETERS:
                 self._visit(f"{path}.{name}" if path else name, part, depth + 1)
+
+    def _add_list(self, path: str, value) -> None:
+        kind = type(value[0])
+        self.keys.append(f"{path}: {len(value)} {kind.__name__}")
+        if kind is int:
+            self.numbers.append(f"{path}={_digest(','.join(map(hex, value)).encode())}")
 
     def _add(self, path: str, value) -> None:
         kind = type(value)
@@ -161,8 +178,7 @@ def _name_of(file) -> str:
     if hasattr(file, "archive_name"):
         name = file.archive_name()
         return "" if name == "archive" else name
-    name = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
-    name = os.fspath(name) if isinstance(name, os.PathLike) else name
+    name = file if isinstance(file, str) else getattr(file, "name", None)
     return os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
 
 
@@ -223,8 +239,9 @@ def follow(serialization) -> None:
 def _note_memory(library, saved) -> None:
     """Of the CPU: tensors of other devices are copied first, by an op."""
     for tensor in saved.values():
-        if tensors.words_of(tensor) is not None and tensor.device.type == "cpu":
-            library.saved(tensor.untyped_storage().data_ptr())
+        memory = tensors.memory_of(tensor)
+        if memory is not None:
+            library.saved(memory)
 
 
 def _noted_safetensors(original, writes_file):

@@ -42,6 +42,14 @@ def words_of(tensor, with_place=False):
         return words + _place_of(tensor) if with_place else words
 
 
+def memory_of(tensor):
+    """Where its storage begins; None for what is no tensor of the CPU, and for subclasses."""
+    if type(tensor) not in _plain:
+        return None
+    with _torch_c.DisableTorchFunction():
+        return tensor.untyped_storage().data_ptr() if tensor.device.type == "cpu" else None
+
+
 def _place_of(tensor) -> str:
     if str(tensor.layout) != "torch.strided" or tensor.is_nested:
         return ""

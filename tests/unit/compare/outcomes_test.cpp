@@ -170,6 +170,19 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::copy_");
   }
 
+  TEST_CASE("a tensor that is overwritten while its backup is kept is another outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor average = run.op("aten::neg").in(weight).out(labelled("average"));
+      std::vector<Tensor> left{weight, average};
+      if (changed) {
+        left.push_back(run.op("aten::clone").in(weight).out(labelled("w1")));
+        run.op("aten::copy_").in(average).writes(weight, labelled("average"));
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a copy of what was there before the end is a tensor more") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};

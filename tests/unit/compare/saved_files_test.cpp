@@ -59,6 +59,12 @@ TEST_SUITE("saved_files") {
     CHECK(differing(reference, saved({{"", "a=1"}, {"", "a=2"}, {"", "a=4"}})) == "a 3 2;");
   }
 
+  TEST_CASE("what is left in a file counts, however often it was saved") {
+    const auto reference = saved({{"last", "a=1"}, {"last", "a=2"}, {"last", "a=1"}});
+    CHECK(differing(reference, saved({{"last", "a=1"}, {"last", "a=2"}})) == "a 1 2;");
+    CHECK(differing(reference, saved({{"last", "a=2"}, {"last", "a=1"}})).empty());
+  }
+
   TEST_CASE("files whose names both runs chose otherwise are compared in order") {
     CHECK(differing(saved({{"run1", "a=1"}}), saved({{"run2", "a=1"}})).empty());
     CHECK(differing(saved({{"run1", "a=1"}}), saved({{"run2", "a=2"}})) == "a 1 2;");

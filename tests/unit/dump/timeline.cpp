@@ -24,9 +24,10 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   parameters: a read of a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
 ///   graph: an op of a graph outside of modules; leaf: an op without grad mode that writes what the
-///   graph trains; data_leaf: the same in grad mode, through `data`; compiled: a compiled function
-///   update, updateG: ops that write a parameter of a root without grad mode; through: the same in
-///   grad mode, through `data`; root: the root module's event
+///   graph trains; hidden: the same of what the graph has made; data_leaf: the same in grad mode,
+///   through `data`; compiled: a compiled function update, updateG: ops that write a parameter of a
+///   root without grad mode; through: the same in grad mode, through `data`; root: the root
+///   module's event
 TimelineEvent event(const std::string& word) {
   TimelineEvent event;
   event.flags = kGrad;
@@ -51,6 +52,9 @@ TimelineEvent event(const std::string& word) {
   if (word == "graph") event.extends_graph = true;
   if (word == "graph") event.uses = {{.storage = 9, .is_read = true, .trains = true}};
   if (word == "compiled") event.extends_graph = true, event.kind = EventKind::scope;
+  if (word == "hidden") event.uses = {{.storage = 8, .is_written = true, .trains = true}};
+  if (word == "graph") event.uses.push_back({.storage = 8, .is_written = true, .trains = true});
+  if (word == "hidden") event.flags = 0;
   if (word == "leaf" || word == "data_leaf")
     event.uses = {{.storage = 9, .is_written = true, .trains = word == "leaf"}};
   if (word == "leaf") event.flags = 0;
@@ -347,6 +351,11 @@ TEST_SUITE("timeline") {
     CHECK(places({"data", "compiled", "d1", "function", "d0", "backward", "opt",  //
                   "data", "compiled", "d1", "function", "d0", "trains", "backward", "opt"}) ==
           "-s 0f 0f 0b 0o 1d 1f 1f 1f 1b 1o");
+  }
+
+  TEST_CASE("a write to what a graph without modules has made is no update") {
+    CHECK(places({"graph", "backward", "hidden", "leaf", "graph", "backward", "hidden", "leaf"}) ==
+          "0f 0b 0o 0o 1f 1b 1o 1o");
   }
 
   TEST_CASE("a graph without modules that no optimizer follows belongs to setup") {
