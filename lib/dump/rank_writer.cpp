@@ -67,6 +67,7 @@ std::vector<MemoryUse> uses_of(const HeldEvent& held, std::uint32_t lane) {
   return uses;
 }
 
+/// @param op of a scope
 TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::string_view op,
                       std::uint32_t lane, std::uint32_t root_module) {
   const ring::EventRow& row = held.row();
@@ -408,7 +409,8 @@ void RankWriter::enter(std::uint32_t id, Lane& lane, Ordered event) {
   lane.next_position = row.position + 1;
   lane.runs_backward =
       lane.runs_backward || (row.depth == 0 && (row.flags & event_flag::in_backward) != 0);
-  const std::string_view op = names_.op_text(lane.names.op(row.op));
+  const bool is_scope = static_cast<EventKind>(row.kind) == EventKind::scope;
+  const std::string_view op = is_scope ? names_.op_text(lane.names.op(row.op)) : std::string_view();
   timelines_.add(id, summary(event.event, lane.names, op, id, root_module_));
   lane.ordered.push_back(std::move(event));
 }

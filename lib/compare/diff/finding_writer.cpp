@@ -133,11 +133,14 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
       });
 }
 
-HeldEvent writer_of(const Scene& scene, Side side, const Slot& slot) {
-  const Window& window = *on(scene.windows, side);
+std::uint32_t writer_in_window(const Scene& scene, Side side, const Slot& slot) {
   const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
-  const std::uint32_t near = same_lane ? window.find(slot.writer) : kNoIndex;
-  if (near != kNoIndex) return window.held(near);
+  return same_lane ? on(scene.windows, side)->find(slot.writer) : kNoIndex;
+}
+
+HeldEvent writer_of(const Scene& scene, Side side, const Slot& slot) {
+  const std::uint32_t near = writer_in_window(scene, side, slot);
+  if (near != kNoIndex) return on(scene.windows, side)->held(near);
   return find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
 }
 

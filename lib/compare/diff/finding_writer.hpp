@@ -40,6 +40,9 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill);
 
+/// The event of the window that wrote what a slot reads; kNoIndex: it is in none.
+[[nodiscard]] std::uint32_t writer_in_window(const Scene& scene, Side side, const Slot& slot);
+
 /// The event that wrote what a slot reads; an empty event pointer if it was not recorded.
 [[nodiscard]] HeldEvent writer_of(const Scene& scene, Side side, const Slot& slot);
 

@@ -429,12 +429,11 @@ void OutcomeJudge::blame_for_more(Side side, const Source& source, const Slot& l
     first.reference_event = finding.event.reference.value_or(kNone);
     first.candidate_event = finding.event.candidate.value_or(kNone);
   }
-  state_.book.make_diverging(first, [&](Record& record) {
+  blame(first, [&](Record& record) {
     record.evidence.left_alone =
         fmt::format("the {} leaves {}, and the {} nothing in its place", name(side),
                     left.name.empty() ? "what it makes" : left.name, name(the_other(side)));
   });
-  if (!state_.book.diverges(first)) ++state_.totals.outcomes.unknown;
 }
 
 void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
@@ -517,11 +516,10 @@ void OutcomeJudge::judge_saved_alone(Side side) {
 }
 
 void OutcomeJudge::blame_for_file(Side side, const Source& source) {
-  state_.book.make_diverging(source, [&](Record& record) {
+  blame(source, [&](Record& record) {
     record.evidence.left_alone =
         fmt::format("the {} saves another tensor under the same key", name(the_other(side)));
   });
-  if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
 }
 
 /// What an op that only one run has made became a tensor of the program, and was gone before the
@@ -532,8 +530,8 @@ void OutcomeJudge::judge_adopted(Side side) {
 }
 
 /// The finding has changed an outcome. One that was not kept leaves it at that.
-void OutcomeJudge::blame(const Source& source) {
-  state_.book.make_diverging(source);
+void OutcomeJudge::blame(const Source& source, const std::function<void(Record&)>& tell) {
+  state_.book.make_diverging(source, tell);
   if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
 }
 

@@ -74,7 +74,7 @@ class OutcomeJudge {
   void judge_noted_generators(const Noted& noted);
   void judge_left_options(const Noted& noted);
   void judge_saved_files(const Noted& noted);
-  void blame(const Source& source);
+  void blame(const Source& source, const std::function<void(Record&)>& tell = {});
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);

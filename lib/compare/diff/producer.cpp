@@ -19,12 +19,6 @@ HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
 
 namespace {
 
-/// Of an event of the lane that is in the window; else kNoIndex.
-[[nodiscard]] std::uint32_t writer_in_window(const Scene& scene, Side side, const Slot& slot) {
-  const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
-  return same_lane ? on(scene.windows, side)->find(slot.writer) : kNoIndex;
-}
-
 [[nodiscard]] std::uint32_t outermost_of(const Window& window, std::uint32_t index) {
   std::uint32_t outermost = index;
   for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))

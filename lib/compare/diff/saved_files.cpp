@@ -93,12 +93,10 @@ using Pair = std::pair<File, File>;
 /// Where one run has saved more often, or where threads race to save, what both have saved has no
 /// order, but for what is left in the file.
 void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pair>& pairs) {
-  if (in_order && reference.size() != candidate.size()) {
-    if (!reference.front().name.empty()) pairs.emplace_back(reference.back(), candidate.back());
-    drop_equal(reference, candidate);
-  } else if (!in_order) {
-    drop_equal(reference, candidate);
-  }
+  const bool more_often = in_order && reference.size() != candidate.size();
+  if (more_often && !reference.front().name.empty())
+    pairs.emplace_back(reference.back(), candidate.back());
+  if (more_often || !in_order) drop_equal(reference, candidate);
   for (std::size_t k = 0; k < std::min(reference.size(), candidate.size()); ++k)
     pairs.emplace_back(reference[k], candidate[k]);
 }

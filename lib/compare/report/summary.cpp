@@ -46,8 +46,8 @@ namespace {
                                       [](const TensorReport& tensor) { return !tensor.equal; });
   if (differing == finding.tensors.end()) return "a tensor";
   if (!differing->name.empty()) return differing->name;
-  return fmt::format("a {} tensor {}", ulpscope::name(differing->dtype),
-                     fmt::format("[{}]", fmt::join(differing->shape.reference, ", ")));
+  return fmt::format("a {} tensor [{}]", ulpscope::name(differing->dtype),
+                     fmt::join(differing->shape.reference, ", "));
 }
 
 /// "tensors[3] and 1 more" of an op that is given other tensors; empty if it is not.
