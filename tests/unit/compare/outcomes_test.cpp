@@ -173,10 +173,11 @@ TEST_SUITE("outcomes") {
   TEST_CASE("a tensor that is overwritten while its backup is kept is another outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor average = run.op("aten::neg").in(weight).out(labelled("average"));
-      std::vector<Tensor> left{weight, average};
+      const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
+      std::vector<Tensor> left{weight, average, held};
       if (changed) {
-        left.push_back(run.op("aten::clone").in(weight).out(labelled("w1")));
-        run.op("aten::copy_").in(average).writes(weight, labelled("average"));
+        left.push_back(run.op("aten::clone").in(held).out(labelled("held")));
+        run.op("aten::copy_").in(average).writes(held, labelled("average"));
       }
       run.leaves(left);
     });
