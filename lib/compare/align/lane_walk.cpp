@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compare/align/step_border.hpp"
+
 namespace ulpscope::comparison {
 
 LaneWalk::LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
@@ -76,6 +78,17 @@ void LaneWalk::read_windows() {
     events.clear();
   }
   windows_.hold(std::move(windows));
+  more_ = !last.reference || !last.candidate;
+  std::uint64_t given_up = align_windows();
+  if (!more_ && read_over_border()) given_up = align_windows();
+  if (!more_) effort_.given_up += given_up;
+  cursor_ = 0;
+  committed_ = entries().size();
+  if (more_) cut();
+}
+
+/// Returns the number of items that it has given up.
+std::uint64_t LaneWalk::align_windows() {
   const auto& lanes = course_.lanes;
   const Both<std::uint32_t> ids{lanes.reference ? lanes.reference->id : 0,
                                 lanes.candidate ? lanes.candidate->id : 0};
@@ -83,13 +96,46 @@ void LaneWalk::read_windows() {
       align(windows_.window(Side::reference), windows_.window(Side::candidate), ids, step_.forward);
   windows_.set_entries(std::move(alignment.entries));
   effort_.operations += alignment.operations;
-  cursor_ = 0;
-  committed_ = entries().size();
-  more_ = !last.reference || !last.candidate;
-  if (more_)
-    cut();
-  else
-    effort_.given_up += alignment.given_up;
+  return alignment.given_up;
+}
+
+/// The run of which the last entries of the step have no partner, if it is one run alone.
+std::optional<Side> LaneWalk::side_with_more() const {
+  if (step_.only || entries().empty() || entries().back().aligned()) return std::nullopt;
+  const Side side = entries().back().reference == kNoIndex ? Side::candidate : Side::reference;
+  const auto of_other = [&](const Entry& entry) {
+    return side == Side::reference ? entry.candidate != kNoIndex : entry.reference != kNoIndex;
+  };
+  const auto before = std::find_if(entries().rbegin(), entries().rend(), of_other);
+  const bool is_alone = before == entries().rend() || before->aligned();
+  return is_alone ? std::optional(side) : std::nullopt;
+}
+
+/// Where one run has more at the end of the step, reads what the other one has of that at the
+/// beginning of its next step.
+bool LaneWalk::read_over_border() {
+  const auto side = side_with_more();
+  if (!side) return false;
+  const Side other = the_other(*side);
+  for (const Side one : kSides)
+    if (const auto& reader = on(readers_, one);
+        !reader || reader->step() != on(step_.number, one) + 1)
+      return false;
+  auto first = entries().end();
+  while (first != entries().begin() && !std::prev(first)->aligned()) --first;
+  const std::uint32_t item = *side == Side::reference ? first->reference : first->candidate;
+  auto& reader = *on(readers_, other);
+  const std::size_t count = events_before_border(windows_.window(*side), item, reader.peek(),
+                                                 on(readers_, *side)->peek());
+  if (count == 0) return false;
+  Both<std::unique_ptr<Window>> windows;
+  for (const Side one : kSides) {
+    std::vector<HeldEvent> events = windows_.window(one).from_item(0);
+    if (one == other) reader.read_first(count, events);
+    on(windows, one) = std::make_unique<Window>(std::move(events), true);
+  }
+  windows_.hold(std::move(windows));
+  return true;
 }
 
 /// A side has nothing left in this step.

@@ -73,6 +73,9 @@ class LaneWalk {
  private:
   void load();
   void read_windows();
+  std::uint64_t align_windows();
+  [[nodiscard]] bool read_over_border();
+  [[nodiscard]] std::optional<Side> side_with_more() const;
   void cut();
   [[nodiscard]] bool is_over(Side side) const;
   void give_up();

@@ -57,13 +57,14 @@ namespace {
 }
 
 /// Pairs by name inside each stretch that strict alignment left: the same op with different shapes.
-/// A stretch whose names hardly agree, or where one run does much more, is a different computation
-/// and keeps none.
+/// A stretch whose names hardly agree, or where one run does much more than to make views, is a
+/// different computation and keeps none.
 class RelaxedPass {
  public:
   using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
+  using IsView = std::function<bool(Side, std::uint32_t)>;
 
-  static void run(std::vector<Entry>& entries, const ElementOf& element) {
+  static void run(std::vector<Entry>& entries, const ElementOf& element, const IsView& is_view) {
     std::vector<Entry> result;
     result.reserve(entries.size());
     for (std::size_t begin = 0; begin < entries.size();) {
@@ -73,7 +74,7 @@ class RelaxedPass {
       }
       std::size_t end = begin;
       while (end < entries.size() && !entries[end].aligned()) ++end;
-      append_stretch(entries, begin, end, element, result);
+      append_stretch(entries, begin, end, element, is_view, result);
       begin = end;
     }
     entries = std::move(result);
@@ -81,25 +82,36 @@ class RelaxedPass {
 
  private:
   static void append_stretch(const std::vector<Entry>& entries, std::size_t begin, std::size_t end,
-                             const ElementOf& element, std::vector<Entry>& result) {
+                             const ElementOf& element, const IsView& is_view,
+                             std::vector<Entry>& result) {
     Both<std::vector<std::uint32_t>> items;
     Both<std::vector<SequenceElement>> elements;
     Both<std::size_t> ops;
+    Both<std::size_t> views;
     for (std::size_t k = begin; k < end; ++k) {
       const Side side = entries[k].candidate == kNoIndex ? Side::reference : Side::candidate;
       const std::uint32_t item =
           side == Side::reference ? entries[k].reference : entries[k].candidate;
       on(items, side).push_back(item);
       on(elements, side).push_back(element(side, item));
-      if (!on(elements, side).back().marker) ++on(ops, side);
+      if (on(elements, side).back().marker) continue;
+      ++on(ops, side);
+      if (is_view(side, item)) ++on(views, side);
     }
     std::vector<Entry> relaxed;
     if (!items.reference.empty() && !items.candidate.empty()) {
       const SequenceAlignment alignment = align(elements.reference, elements.candidate);
+      const bool only_views = ops.reference == views.reference && ops.candidate == views.candidate;
+      const auto counts = [&](const auto& pair) {
+        return !elements.reference[pair.first].marker &&
+               (only_views || !is_view(Side::reference, items.reference[pair.first]));
+      };
       const auto partners = static_cast<std::size_t>(
-          std::count_if(alignment.pairs.begin(), alignment.pairs.end(),
-                        [&](const auto& pair) { return !elements.reference[pair.first].marker; }));
-      if (2 * partners >= std::max(ops.reference, ops.candidate))
+          std::count_if(alignment.pairs.begin(), alignment.pairs.end(), counts));
+      const auto most =
+          only_views ? std::max(ops.reference, ops.candidate)
+                     : std::max(ops.reference - views.reference, ops.candidate - views.candidate);
+      if (2 * partners >= most)
         relaxed = entries_from(alignment.pairs, items.reference.size(), items.candidate.size());
     }
     if (relaxed.empty()) {
@@ -115,6 +127,8 @@ class RelaxedPass {
     }
   }
 };
+
+[[nodiscard]] bool is_view(const Event& event) noexcept { return event.flags & event_flag::view; }
 
 [[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
   return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
@@ -149,20 +163,23 @@ class WindowAligner {
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     find_moved(result.entries);
-    RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
-      SequenceElement element =
-          relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
-      element.structure = in_its_node(placed(element.structure, side, item), side, item);
-      if (const std::uint64_t tie = tie_of_both(side, item); tie != 0)
-        element.structure = KeyHash().add(element.structure).add(tie).value();
-      if (has_moved(side, item))
-        element.structure = KeyHash()
-                                .add(element.structure)
-                                .add(std::uint64_t{side == Side::reference})
-                                .add(std::uint64_t{item})
-                                .value();
-      return element;
-    });
+    RelaxedPass::run(
+        result.entries,
+        [&](Side side, std::uint32_t item) {
+          SequenceElement element =
+              relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
+          element.structure = in_its_node(placed(element.structure, side, item), side, item);
+          if (const std::uint64_t tie = tie_of_both(side, item); tie != 0)
+            element.structure = KeyHash().add(element.structure).add(tie).value();
+          if (has_moved(side, item))
+            element.structure = KeyHash()
+                                    .add(element.structure)
+                                    .add(std::uint64_t{side == Side::reference})
+                                    .add(std::uint64_t{item})
+                                    .value();
+          return element;
+        },
+        [&](Side side, std::uint32_t item) { return is_view(event_of(side, item)); });
     return result;
   }
 
@@ -389,11 +406,16 @@ std::vector<Entry> align_inner(const Window& reference,
   const SequenceAlignment alignment =
       align(elements(reference, reference_events), elements(candidate, candidate_events));
   entries = entries_from(alignment.pairs, reference_events.size(), candidate_events.size());
-  RelaxedPass::run(entries, [&](Side side, std::uint32_t k) {
-    const Event& event = side == Side::reference ? reference.event(reference_events[k])
-                                                 : candidate.event(candidate_events[k]);
-    return relaxed_element(event, event.kind != EventKind::op);
-  });
+  const auto event_of = [&](Side side, std::uint32_t k) -> const Event& {
+    return side == Side::reference ? reference.event(reference_events[k])
+                                   : candidate.event(candidate_events[k]);
+  };
+  RelaxedPass::run(
+      entries,
+      [&](Side side, std::uint32_t k) {
+        return relaxed_element(event_of(side, k), event_of(side, k).kind != EventKind::op);
+      },
+      [&](Side side, std::uint32_t k) { return is_view(event_of(side, k)); });
   for (Entry& entry : entries) {
     if (entry.reference != kNoIndex) entry.reference = reference_events[entry.reference];
     if (entry.candidate != kNoIndex) entry.candidate = candidate_events[entry.candidate];

@@ -134,6 +134,18 @@ DifferingKey updated_by(Side side, std::uint64_t optimizer) {
           KeyHash().add(static_cast<std::uint64_t>(side)).add(optimizer).value()};
 }
 
+DifferingKey viewed_part(Side side, const Slot& view, std::int64_t step) {
+  const Geometry& geometry = *view.geometry;
+  KeyHash hash;
+  hash.add(of_memory(Differing::viewed_part, side, view.storage, step).identity)
+      .add(static_cast<std::uint64_t>(geometry.storage_offset));
+  for (const auto* const numbers : {&geometry.sizes, &geometry.strides}) {
+    hash.add(std::uint64_t{numbers->size()});
+    for (const std::int64_t number : *numbers) hash.add(static_cast<std::uint64_t>(number));
+  }
+  return {Differing::viewed_part, hash.value()};
+}
+
 DifferingKey part(const Slot& reference, const Slot& candidate) {
   KeyHash hash;
   for (const Slot* slot : {&reference, &candidate})

@@ -37,6 +37,7 @@ enum class Differing : std::uint8_t {
   updated_alone,     ///< a parameter that an op without a partner has updated
   updated_by,        ///< an optimizer that has such ops
   part,              ///< a view of other elements than in the other run, as both runs have it
+  viewed_part,       ///< a part of memory that an op without a partner has made a view of
   view,  ///< memory that an op without a partner has handed out, or has viewed differently
 };
 
@@ -65,6 +66,8 @@ namespace differing {
 [[nodiscard]] DifferingKey updated_by(Side side, std::uint64_t optimizer);
 /// @param reference with a geometry, as `candidate`
 [[nodiscard]] DifferingKey part(const Slot& reference, const Slot& candidate);
+/// @param view with a geometry
+[[nodiscard]] DifferingKey viewed_part(Side side, const Slot& view, std::int64_t step);
 [[nodiscard]] DifferingKey view(Side side, std::uint64_t storage, std::int64_t step);
 [[nodiscard]] DifferingKey without_gradient(Side side, std::uint64_t storage, std::int64_t step);
 }  // namespace differing

@@ -77,9 +77,21 @@ void LaneReader::skip_preparation() {
   const auto forward = std::find_if(events.begin(), events.end(), [](const Event& event) {
     return event.phase == Phase::forward;
   });
-  if (forward == events.begin() || forward == events.end()) return;
+  if (forward != events.end()) drop_first(static_cast<std::size_t>(forward - events.begin()));
+}
+
+void LaneReader::read_first(std::size_t count, std::vector<HeldEvent>& events) {
+  for (std::size_t k = 0; k < count; ++k) events.push_back({&ahead_->events[k], ahead_});
+  drop_first(count);
+}
+
+/// Of the next unread block.
+void LaneReader::drop_first(std::size_t count) {
+  if (count == 0) return;
+  if (count == ahead_->events.size()) return fetch();
   auto rest = std::make_shared<Block>(*ahead_);
-  rest->events.erase(rest->events.begin(), rest->events.begin() + (forward - events.begin()));
+  rest->events.erase(rest->events.begin(),
+                     rest->events.begin() + static_cast<std::ptrdiff_t>(count));
   ahead_ = std::move(rest);
 }
 

@@ -32,6 +32,9 @@ class LaneReader {
   /// Appends the events of unread blocks of `step` until `events` holds `limit` or the step ends.
   void read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events);
 
+  /// Appends the first events of the next unread block, which has at least as many.
+  void read_first(std::size_t count, std::vector<HeldEvent>& events);
+
   /// Skips the rest of `step` and returns how many events that was.
   std::uint64_t skip(std::int64_t step);
 
@@ -40,6 +43,7 @@ class LaneReader {
 
  private:
   void fetch();
+  void drop_first(std::size_t count);
   [[nodiscard]] HeldEvent held(const Event& event);
 
   const Run* run_;

@@ -94,6 +94,23 @@ TEST_SUITE("python programs") {
     CHECK(first_cause(report_of(program(true))) == "data-order");
   }
 
+  TEST_CASE("other data where a generator of Python is further in its stream are a shift") {
+    const auto states = [](const std::string& reference, const std::string& candidate) {
+      return report_of([=](RunBuilder& run, bool changed) {
+        run.step(0).environment("note.rng.python", changed ? candidate : reference);
+        run.phase(Phase::data);
+        run.op("aten::stack").in(run.data(labelled(changed ? "b" : "a"))).out(labelled("batch"));
+      });
+    };
+    const Report report = states("c0ffee at 12", "c0ffee at 10");
+    CHECK(first_cause(report) == "rng-shift");
+    CHECK(report.causes[0].confidence == Confidence::likely);
+    CHECK(has(report.causes[0].evidence.at(0),
+              "the generator python is at two places of one stream"));
+    CHECK(find_cause(states("c0ffee at 12", "beef at 12"), "rng-shift") == nullptr);
+    CHECK(find_cause(states("c0ffee at 12", "c0ffee at 12"), "rng-shift") == nullptr);
+  }
+
   TEST_CASE("the same values under the same names in another order are identical") {
     const Report report = report_of([](RunBuilder& run, bool) { registers(run, false); });
     CHECK(report.verdict == Verdict::identical);

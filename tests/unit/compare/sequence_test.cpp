@@ -1208,6 +1208,30 @@ TEST_SUITE("sequence") {
     CHECK(report.findings.size() == 1);
   }
 
+  TEST_CASE("a part that only one run takes comes before who reads it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values({4}, {1, 2, 3, 4}));
+      const Tensor part = run.view(x, {2}, {1});
+      if (changed) {
+        run.op("aten::slice")
+            .given(x, slot_flag::metadata_only)
+            .flag(event_flag::view)
+            .returns_view(x);
+        run.op("aten::slice")
+            .given(x, slot_flag::metadata_only)
+            .flag(event_flag::view)
+            .returns_view(part);
+      }
+      run.op("aten::exp")
+          .in(changed ? part : x)
+          .out(Values(changed ? Values({2}, {1, 2}) : Values({4}, {1, 2, 3, 4})));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::slice");
+    CHECK(report.coverage.only_reference == 0);
+  }
+
   TEST_CASE("a view that one run takes inside of an op explains no other order after it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

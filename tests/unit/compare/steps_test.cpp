@@ -55,6 +55,43 @@ TEST_SUITE("steps") {
     CHECK(counted.read < 4 * kSteps);
   }
 
+  TEST_CASE("what ends a step in one run and begins the next one in the other is the same") {
+    const auto draw = [](RunBuilder& run) {
+      const Tensor order = run.op("aten::randperm").out(labelled("order"));
+      run.op("aten::resolve_neg").given(order, slot_flag::metadata_only).returns_view(order);
+    };
+    const auto run_with = [&](RunBuilder& run, bool looks, int draws) {
+      const Tensor weight = run.parameter("weight", labelled("weight"));
+      for (const int step : {0, 1}) {
+        const std::string number = std::to_string(step);
+        run.step(step).phase(Phase::data);
+        if (step == 1 && !looks)
+          for (int k = 0; k < draws; ++k) draw(run);
+        const Tensor x =
+            run.op("aten::select").in(run.data(labelled("x" + number))).out(labelled("b" + number));
+        run.phase(Phase::forward);
+        run.op("aten::mm").in(x).in(weight).out(labelled("y" + number));
+        run.phase(Phase::optimizer);
+        run.op("aten::add_").in(weight).in(x).writes(weight, labelled("w" + number));
+        run.phase(Phase::data);
+        if (step == 0 && looks) {
+          draw(run);
+          run.op("aten::norm").in(weight).out(labelled("norm"));
+        }
+      }
+    };
+    const auto compared = [&](int draws) {
+      return report_of([&](RunBuilder& run) { run_with(run, false, draws); },
+                       [&](RunBuilder& run) { run_with(run, true, 1); });
+    };
+    const Report once = compared(1);
+    CHECK(once.coverage.only_reference == 0);
+    CHECK(once.coverage.only_candidate == 1);
+    REQUIRE(once.findings.size() == 1);
+    CHECK(once.findings[0].op == "aten::norm");
+    CHECK(compared(2).coverage.only_reference == 2);
+  }
+
   TEST_CASE("a run that merely is longer is inconclusive") {
     const Report report = report_of([](RunBuilder& run) { train(run, 0, 3); },
                                     [](RunBuilder& run) { train(run, 0, 5); });

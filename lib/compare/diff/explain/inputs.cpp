@@ -92,6 +92,19 @@ namespace {
   return std::nullopt;
 }
 
+/// A run reads another part than the other one, through a view that an op of its own has made.
+[[nodiscard]] std::optional<Source> part_viewed_alone(const OpPair& ops, const SlotPair& slot) {
+  const Geometry& a = *slot.reference->geometry;
+  const Geometry& b = *slot.candidate->geometry;
+  if (a.sizes == b.sizes && a.strides == b.strides && a.storage_offset == b.storage_offset)
+    return std::nullopt;
+  for (const Side side : kSides)
+    if (auto source =
+            ops.state.ledger.find(differing::viewed_part(side, *slot.of(side), ops.scene.step)))
+      return source;
+  return std::nullopt;
+}
+
 /// Recording has given a run the value of a different call: nothing follows from it.
 [[nodiscard]] bool was_injected(const OpPair& ops, const SlotPair& slot) {
   if (!ops.state.injected) return false;
@@ -145,6 +158,9 @@ void explain_inputs(OpPair& ops) {
         ops.differ(slot.reference, slot.candidate, *maker);
       } else if (const auto alone = handed_out_alone(ops, slot)) {
         ops.propagated(*alone);
+      } else if (const auto viewed = part_viewed_alone(ops, slot)) {
+        ops.propagated(*viewed);
+        ops.differ(slot.reference, slot.candidate, *viewed);
       } else if (const auto read_before = made_of_read(ops, slot)) {
         ops.propagated(*read_before);
         ops.differ(slot.reference, slot.candidate, *read_before);

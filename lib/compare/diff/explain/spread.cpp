@@ -87,9 +87,13 @@ void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
 
 void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,
                 const Source& source) {
-  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-    if (slot.role != Role::input && (slot.flags & (slot_flag::view | slot_flag::uninitialised)))
+  for (const Slot& slot : on(scene.windows, side)->event(index).slots) {
+    if (slot.role == Role::input) continue;
+    if (slot.flags & (slot_flag::view | slot_flag::uninitialised))
       state.ledger.enter(differing::view(side, slot.storage, scene.step), source);
+    if ((slot.flags & slot_flag::view) && slot.geometry != nullptr)
+      state.ledger.enter(differing::viewed_part(side, slot, scene.step), source);
+  }
 }
 
 }  // namespace ulpscope::comparison

@@ -8,6 +8,7 @@
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/checks/draws.hpp"
+#include "compare/report/environment.hpp"
 #include "core/counts.hpp"
 #include "core/glob.hpp"
 
@@ -71,6 +72,30 @@ namespace {
           : "in two states: one run draws from it more often, or seeds it otherwise");
 }
 
+/// Of generators of Python, NumPy and the program: one that is at two places of one stream in the
+/// finding's step, or null. What it was asked for is seen in what the program makes of it alone.
+[[nodiscard]] const EnvironmentDifference* shifted_generator(const Case& of) {
+  if (!of.is(FindingKind::data)) return nullptr;
+  for (const EnvironmentDifference& one : of.report().environment)
+    if (core::glob_match("note.rng.*", one.key) && one.reference && one.candidate &&
+        differs_in(one, of.finding().step.value_or(kSetup)) &&
+        of_one_stream({*one.reference, *one.candidate}))
+      return &one;
+  return nullptr;
+}
+
+[[nodiscard]] Cause shifted_by_draws_elsewhere(const Case& of,
+                                               const EnvironmentDifference& generator) {
+  constexpr std::string_view kNoted = "note.rng.";
+  Cause cause = of.cause("rng-shift", Confidence::likely);
+  const std::string when = when_words(generator);
+  cause.evidence = {fmt::format(
+      "the generator {} is at two places of one stream{}{}: one run has drawn from it more often",
+      generator.key.substr(kNoted.size()), when.empty() ? "" : " ", when)};
+  cause.attempt = {"look for a call that draws from it in one run alone"};
+  return cause;
+}
+
 }  // namespace
 
 std::optional<Cause> rng_seed(const Case& of) {
@@ -112,6 +137,8 @@ std::optional<Cause> rng_shift(const Case& of) {
     cause.attempt = {"look for a call that draws from it or seeds it in one run alone"};
     return cause;
   }
+  if (const auto* const generator = shifted_generator(of))
+    return shifted_by_draws_elsewhere(of, *generator);
   if (shifts_the_stream(of)) {
     Cause cause = of.cause("rng-shift",
                            of.evidence().draws.empty() ? Confidence::likely : Confidence::certain);
