@@ -22,13 +22,21 @@ class Boxes {
       : shape_(shape), begin_(shape.size(), 0) {
     inner_ = element;
     cut_ = shape_.size();
-    while (cut_ > 0 && inner_ * static_cast<std::uint64_t>(shape_[cut_ - 1]) <= Hdf5Process::kBox)
-      inner_ *= static_cast<std::uint64_t>(shape_[--cut_]);
+    std::int64_t chunks = 1;  // that all indices of the dimensions from `cut_` on touch
+    const auto fits = [&](std::size_t d) {
+      return inner_ * static_cast<std::uint64_t>(shape_[d]) <= Hdf5Process::kBox &&
+             chunks * chunks_along(d, chunk) <= kMostChunks;
+    };
+    for (; cut_ > 0 && fits(cut_ - 1); --cut_) {
+      inner_ *= static_cast<std::uint64_t>(shape_[cut_ - 1]);
+      chunks *= chunks_along(cut_ - 1, chunk);
+    }
     if (cut_ == 0) return;
     --cut_;
     most_ = static_cast<std::int64_t>(Hdf5Process::kBox / inner_);
+    if (cut_ >= chunk.size() || chunk[cut_] <= 0 || most_ <= chunk[cut_]) return;
     // Whole chunks, so that each is unpacked once.
-    if (cut_ < chunk.size() && chunk[cut_] > 0 && most_ > chunk[cut_]) most_ -= most_ % chunk[cut_];
+    most_ = std::min(most_ / chunk[cut_], kMostChunks / chunks) * chunk[cut_];
   }
 
   [[nodiscard]] const std::vector<std::int64_t>& begin() const noexcept { return begin_; }
@@ -51,6 +59,15 @@ class Boxes {
   }
 
  private:
+  /// HDF5 takes 6 KB of memory for each chunk of a box.
+  static constexpr std::int64_t kMostChunks = std::int64_t{1} << 16;
+
+  /// Between 1 and one more than there may be.
+  [[nodiscard]] std::int64_t chunks_along(std::size_t d,
+                                          const std::vector<std::int64_t>& chunk) const {
+    if (d >= chunk.size() || chunk[d] <= 0) return 1;
+    return std::clamp<std::int64_t>(shape_[d] / chunk[d], 1, kMostChunks + 1);
+  }
   [[nodiscard]] std::int64_t count() const { return std::min(most_, shape_[cut_] - begin_[cut_]); }
 
   std::vector<std::int64_t> shape_;
@@ -147,7 +164,10 @@ void add_datasets(const std::shared_ptr<Hdf5Process>& process,
         .name = entry.name, .dtype = entry.dtype, .shape = entry.shape, .unreadable = {}};
     Placement placement{.source = nullptr, .strides = {}, .order = entry.order};
     const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
-    if (!bytes) damaged(tensors.path(), "an impossible shape is claimed for '" + entry.name + "'");
+    if (!bytes) {
+      tensors.add_too_large(std::move(entry.name));
+      continue;
+    }
     if (element_size(entry.dtype) == 0)
       damaged(tensors.path(), "an unknown dtype is claimed for '" + entry.name + "'");
     placement.strides = row_major(entry.shape);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "dump/h5.hpp"
@@ -24,10 +27,20 @@ constexpr std::size_t kDeepestRecord = 16;
 constexpr std::size_t kMostText = std::size_t{1} << 19;  // in bytes, of a dataset
 constexpr std::size_t kMostTextOfAll = std::size_t{1} << 24;
 
+/// HDF5 locks a file that it writes, and marks those of newer forms; it advises `h5clear -s`, which
+/// may cut the file off.
+[[nodiscard]] h5::File open_path(const std::filesystem::path& path) try {
+  return h5::File(h5::checked("open the file", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
+} catch (const Error& error) {
+  const std::string_view what = error.what();
+  const std::string locked = std::generic_category().message(EAGAIN);
+  if (what.find(locked) == what.npos && what.find("already open for") == what.npos) throw;
+  throw Error(ErrorCode::version,
+              "a program has it open for writing, or was killed before it had closed it");
+}
+
 [[nodiscard]] h5::File open_file(const Hdf5Place& place) {
-  if (place.member.empty())
-    return h5::File(
-        h5::checked("open the file", H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
+  if (place.member.empty()) return open_path(place.path);
   auto archive = std::make_shared<ZipArchive>(place.path);
   const ZipMember* const member = archive->find(place.member);
   if (member == nullptr) throw Error(ErrorCode::corrupt, "it has changed");
@@ -133,7 +146,7 @@ class Walk {
  private:
   void group(const std::string& path) {
     if (around_.size() == kDeepestGroup)
-      throw Error(ErrorCode::corrupt, "its groups are nested more than 256 deep");
+      throw Error(ErrorCode::version, "its groups are nested more than 256 deep");
     const std::string opened = path.empty() ? "/" : path;
     const h5::Properties access = inside_of_file(H5P_GROUP_ACCESS);
     const h5::Group group(
@@ -241,7 +254,7 @@ class Walk {
 
   void count_one() {
     if (++visited_ > kMostObjects)
-      throw Error(ErrorCode::corrupt, "it has more than a million objects");
+      throw Error(ErrorCode::version, "it has more than a million objects");
   }
 
   /// A group may hold one that it is in.
@@ -308,7 +321,8 @@ std::uint64_t Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64
   const auto elements = static_cast<hsize_t>(H5Sget_select_npoints(space.get()));
   if (elements * H5Tget_size(open_->type.get()) != bytes.size())
     throw Error(ErrorCode::corrupt, "a dataset has changed");
-  const h5::Space packed(h5::checked("describe memory", H5Screate_simple(1, &elements, nullptr)));
+  // In the shape of the box: HDF5 goes through every element by itself where shapes differ.
+  const h5::Space packed = h5::space_of(count);
   h5::checked("read a dataset", H5Dread(dataset, open_->type.get(), packed.get(), space.get(),
                                         H5P_DEFAULT, bytes.data()));
   return elements;

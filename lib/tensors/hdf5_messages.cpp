@@ -111,9 +111,9 @@ std::string encode(const Hdf5Request& request) {
   return std::move(message).bytes();
 }
 
-std::string encode_failure(std::string_view what) {
+std::string encode_failure(AnswerKind kind, std::string_view what) {
   MessageWriter message;
-  message.number(static_cast<std::uint64_t>(AnswerKind::failed));
+  message.number(static_cast<std::uint64_t>(kind));
   message.text(what.substr(0, kLongestFailure));
   return std::move(message).bytes();
 }
@@ -135,7 +135,8 @@ Hdf5Answer decode_answer(std::string_view message) {
   Hdf5Answer answer;
   answer.kind = static_cast<AnswerKind>(reader.number());
   if (answer.kind == AnswerKind::entry) answer.entry = entry_in(reader);
-  if (answer.kind == AnswerKind::failed) answer.failure = reader.text().substr(0, kLongestFailure);
+  if (answer.kind == AnswerKind::failed || answer.kind == AnswerKind::refused)
+    answer.failure = reader.text().substr(0, kLongestFailure);
   return answer;
 }
 

@@ -11,13 +11,19 @@
 namespace ulpscope::tensors {
 
 /// What an answer begins with.
-enum class AnswerKind : std::uint64_t { entry, end, done, failed };
+enum class AnswerKind : std::uint64_t {
+  entry,
+  end,
+  done,
+  failed,   ///< the file is damaged
+  refused,  ///< it cannot be read, whether it is damaged or not
+};
 
 /// What the process that calls HDF5 has said.
 struct Hdf5Answer {
   AnswerKind kind = AnswerKind::failed;
   Hdf5Entry entry;      ///< of AnswerKind::entry
-  std::string failure;  ///< of AnswerKind::failed
+  std::string failure;  ///< of AnswerKind::failed and refused
 };
 
 /// What is read of a file: see Hdf5Boxes::read().
@@ -31,7 +37,8 @@ struct Hdf5Request {
 /// The bytes of a message. Its length is sent before it.
 [[nodiscard]] std::string encode(const Hdf5Entry& entry);
 [[nodiscard]] std::string encode(const Hdf5Request& request);
-[[nodiscard]] std::string encode_failure(std::string_view what);
+/// Of AnswerKind::failed or refused.
+[[nodiscard]] std::string encode_failure(AnswerKind kind, std::string_view what);
 [[nodiscard]] std::string encode(AnswerKind kind);
 /// Before a message of so many bytes.
 [[nodiscard]] std::string encode_length(std::uint64_t bytes);

@@ -19,6 +19,7 @@
 
 #include "tensors/hdf5_messages.hpp"
 #include "tensors/refuse.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -26,14 +27,7 @@ namespace {
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLongestList = std::uint64_t{1} << 29;
 constexpr int kPatience = 120'000;  // in ms, for one answer
-/// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
-constexpr rlim_t kMostComputing = 20;
-/// For all reads together it may compute as long, and further seconds for what it has read. Slow
-/// compressors need a quarter of that for their bytes, and HDF5 half of it for its elements where
-/// chunks are one element wide; chunks that are unpacked again for every read need more.
-constexpr std::uint64_t kBytesInSecond = std::uint64_t{1} << 23;
-constexpr std::uint64_t kElementsInSecond = std::uint64_t{1} << 20;
-constexpr int kEnding = 5'000;  // in ms, from the end of its messages to its own
+constexpr int kEnding = 5'000;      // in ms, from the end of its messages to its own
 
 /// How it went with the other end.
 enum class Exchange : std::uint8_t { done, silence, end };
@@ -116,21 +110,21 @@ void limit_memory() {
   return static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
 }
 
-/// A loop in HDF5 ends the child alone. To be called before each answer, of which no more than
-/// `all` seconds may have been computed.
-void limit_computing(rlim_t all = RLIM_INFINITY) {
+/// A loop in HDF5 ends the child alone. To be called before each answer, which may take `answer`
+/// seconds; at its end no more than `all` may have been computed.
+void limit_computing(rlim_t answer, rlim_t all = RLIM_INFINITY) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CPU, &limit) != 0) return;
-  limit.rlim_cur = std::min({limit.rlim_max, computed() + kMostComputing, all});
+  limit.rlim_cur = std::min({limit.rlim_max, computed() + answer, all});
   ::setrlimit(RLIMIT_CPU, &limit);
 }
 
 /// What the child does: lists the file, then answers what is asked until the other end closes.
-void serve(const Hdf5Place& place, int socket, std::byte* box) {
-  limit_computing();
+void serve(const Hdf5Place& place, const Hdf5Limits& limits, int socket, std::byte* box) {
+  limit_computing(limits.answer);
   list_hdf5(place, [&](const Hdf5Entry& entry) {
     answer(socket, encode(entry));
-    limit_computing();
+    limit_computing(limits.answer);
   });
   answer(socket, encode(AnswerKind::end));
   Hdf5Boxes boxes(place);
@@ -145,24 +139,29 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
     if (receive_message(socket, message) != Exchange::done) return;
     const Hdf5Request request = decode_request(message);
     if (request.bytes > Hdf5Process::kBox) return;
-    limit_computing(listed + kMostComputing + bytes / kBytesInSecond +
-                    elements / kElementsInSecond);
+    limit_computing(limits.answer, listed + limits.reads + bytes / limits.bytes_in_second +
+                                       elements / limits.elements_in_second);
     elements += boxes.read(request.part, request.begin, request.size, {box, request.bytes});
     bytes += request.bytes;
     answer(socket, encode(AnswerKind::done));
   }
 }
 
-[[noreturn]] void run_child(const Hdf5Place& place, int socket, std::byte* box) {
+[[noreturn]] void run_child(const Hdf5Place& place, const Hdf5Limits& limits, int socket,
+                            std::byte* box) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGXCPU, SIG_DFL);
   limit_memory();
   try {
-    serve(place, socket, box);
+    serve(place, limits, socket, box);
   } catch (const std::bad_alloc&) {
-    answer(socket, encode_failure("it takes more memory than a sound file does"));
+    answer(socket, encode_failure(AnswerKind::refused, "it takes more than 4 GB of memory"));
+  } catch (const Error& error) {
+    answer(socket, encode_failure(error.code() == ErrorCode::corrupt ? AnswerKind::failed
+                                                                     : AnswerKind::refused,
+                                  error.what()));
   } catch (const std::exception& error) {
-    answer(socket, encode_failure(error.what()));
+    answer(socket, encode_failure(AnswerKind::refused, error.what()));
   }
   ::_exit(0);  // without HDF5's own end
 }
@@ -180,13 +179,14 @@ Hdf5Process::Hdf5Process(const std::filesystem::path& file, pid_t child, int soc
   box_ = static_cast<std::byte*>(box);
 }
 
-Hdf5Process::Hdf5Process(const Hdf5Place& place) : Hdf5Process(place.path, -1, -1) {
+Hdf5Process::Hdf5Process(const Hdf5Place& place, const Hdf5Limits& limits)
+    : Hdf5Process(place.path, -1, -1) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) not_readable(file_);
   child_ = ::fork();
   if (child_ == 0) {
     ::close(ends[0]);
-    run_child(place, ends[1], box_);
+    run_child(place, limits, ends[1], box_);
   }
   ::close(ends[1]);
   socket_ = ends[0];
@@ -202,7 +202,9 @@ Hdf5Process::~Hdf5Process() {
   ::munmap(box_, kBox);
 }
 
-void Hdf5Process::fail_after_silence() { damaged(file_, "HDF5 gives no answer for two minutes"); }
+void Hdf5Process::fail_after_silence() {
+  unsupported(file_, "HDF5 gives no answer for two minutes");
+}
 
 void Hdf5Process::fail_after_end() {
   constexpr int kTurn = 10;
@@ -216,10 +218,21 @@ void Hdf5Process::fail_after_end() {
   }
   if (ended > 0) child_ = -1;
   if (ended > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-    damaged(file_, "HDF5 computes on it for longer than on a sound file");
+    unsupported(file_,
+                "HDF5 computes on it for too long: more than 20 seconds, and one for each 8 MB or "
+                "million elements that it has read",
+                "h5repack -f NONE -l CONTI writes a copy that is read without HDF5");
   if (ended > 0 && WIFSIGNALED(status))
     damaged(file_,
             fmt::format("HDF5 crashes when it reads it ({})", ::strsignal(WTERMSIG(status))));
+  damaged(file_, "HDF5 stops reading it");
+}
+
+void Hdf5Process::fail(const Hdf5Answer& answer, const std::string& dataset) {
+  const std::string what =
+      dataset.empty() ? answer.failure : fmt::format("'{}': {}", dataset, answer.failure);
+  if (answer.kind == AnswerKind::failed) damaged(file_, what);
+  if (answer.kind == AnswerKind::refused) unsupported(file_, what);
   damaged(file_, "HDF5 stops reading it");
 }
 
@@ -237,7 +250,7 @@ std::vector<Hdf5Entry> Hdf5Process::list() try {
   for (;;) {
     const std::string message = receive_answer();
     bytes += message.size();
-    if (bytes > kLongestList) damaged(file_, "its list of datasets is longer than 512 MB");
+    if (bytes > kLongestList) unsupported(file_, "its list of datasets is longer than 512 MB");
     Hdf5Answer answer = decode_answer(message);
     switch (answer.kind) {
       case AnswerKind::entry:
@@ -245,10 +258,8 @@ std::vector<Hdf5Entry> Hdf5Process::list() try {
         break;
       case AnswerKind::end:
         return entries;
-      case AnswerKind::failed:
-        damaged(file_, answer.failure);
       default:
-        damaged(file_, "HDF5 stops reading it");
+        fail(answer);
     }
   }
 } catch (const std::out_of_range&) {
@@ -263,9 +274,7 @@ std::span<const std::byte> Hdf5Process::read(const Hdf5Part& part,
   if (sent == Exchange::silence) fail_after_silence();
   if (sent == Exchange::end) fail_after_end();
   const Hdf5Answer answer = decode_answer(receive_answer());
-  if (answer.kind == AnswerKind::failed)
-    damaged(file_, fmt::format("'{}': {}", part.dataset, answer.failure));
-  if (answer.kind != AnswerKind::done) damaged(file_, "HDF5 stops reading it");
+  if (answer.kind != AnswerKind::done) fail(answer, part.dataset);
   return {box_, bytes};
 } catch (const std::out_of_range&) {
   damaged(file_, "HDF5 stops reading it");

@@ -98,7 +98,7 @@ class Model {
  public:
   explicit Model(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {
     if (file_->size() > std::numeric_limits<int>::max())
-      damaged(file_->path(), "it has more than the 2 GB that protobuf allows");
+      unsupported(file_->path(), "it has more than the 2 GB that protobuf allows");
     held_ = file_->map(0, file_->size());
   }
 

@@ -167,10 +167,8 @@ void StoredTensors::add(StoredTensor tensor, Placement placement) {
   const std::uint64_t there = placement.source->size();
   if (!reach || placement.offset > there || *reach > there - placement.offset)
     refuse("the file does not hold all of");
-  if (*bytes > *reach && *bytes > kMostExpanded)
-    refuse("too many repeated elements are claimed for");
-  if (*bytes > left_)
-    return add_unreadable(std::move(tensor.name), "claims far more than the file holds");
+  if (*bytes > left_ || (*bytes > *reach && *bytes > kMostExpanded))
+    return add_too_large(std::move(tensor.name));
   left_ -= *bytes;
   add_any(std::move(tensor), std::move(placement));
 }
@@ -182,8 +180,12 @@ void StoredTensors::add_unreadable(std::string name, std::string why) {
   add_any(std::move(tensor), {});
 }
 
+void StoredTensors::add_too_large(std::string name) {
+  add_unreadable(std::move(name), "claims far more than the file holds");
+}
+
 void StoredTensors::add_any(StoredTensor tensor, Placement placement) {
-  if (tensors_.size() == kMostTensors) damaged(path_, "it has more than a million tensors");
+  if (tensors_.size() == kMostTensors) unsupported(path_, "it has more than a million tensors");
   if (!names_.insert(tensor.name).second)
     damaged(path_, fmt::format("it has two tensors of the name '{}'", tensor.name));
   tensors_.push_back(std::move(tensor));

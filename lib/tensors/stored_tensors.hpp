@@ -49,6 +49,8 @@ class StoredTensors : public TensorFile {
   void add(StoredTensor tensor, Placement placement);
   /// One without numbers that can be compared.
   void add_unreadable(std::string name, std::string why);
+  /// One whose shape has more than its file can.
+  void add_too_large(std::string name);
 
   [[nodiscard]] const std::filesystem::path& path() const override { return path_; }
   [[nodiscard]] std::string_view format() const override { return format_; }

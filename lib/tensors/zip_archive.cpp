@@ -25,7 +25,7 @@ class MemberReader : public ContentReader {
         size_(bytes),
         left_(offset == 0 || offset <= kSkippedByReading ? member.bytes : bytes + 1),
         file_(::zip_fopen_index(archive_->handle(), member.index, 0)) {
-    if (file_ == nullptr) fail(::zip_strerror(archive_->handle()));
+    if (file_ == nullptr) fail_to_open();
     if (offset != 0) skip(member, offset);
   }
   MemberReader(const MemberReader&) = delete;
@@ -47,6 +47,14 @@ class MemberReader : public ContentReader {
   }
 
  private:
+  [[noreturn]] void fail_to_open() {
+    zip_error_t* const error = ::zip_get_error(archive_->handle());
+    if (::zip_error_code_zip(error) == ZIP_ER_COMPNOTSUPP)
+      unsupported(
+          archive_->path(),
+          fmt::format("'{}' in it is compressed in a way that libzip does not know", name_));
+    fail(::zip_error_strerror(error));
+  }
   /// libzip compares the checksum when it comes to the end.
   void check_end() {
     std::byte more{};
@@ -120,7 +128,7 @@ ZipArchive::~ZipArchive() { ::zip_discard(archive_); }
 void ZipArchive::list() {
   const auto count =
       static_cast<std::uint64_t>(std::max<zip_int64_t>(::zip_get_num_entries(archive_, 0), 0));
-  if (count > kMostMembers) damaged(path_, "it has more than a million members");
+  if (count > kMostMembers) unsupported(path_, "it has more than a million members");
   std::unordered_map<std::string_view, std::uint64_t> names;
   members_.reserve(count);
   for (std::uint64_t index = 0; index < count; ++index) {

@@ -113,7 +113,7 @@ void say(std::string& stream, const std::string& message) {
   }
   say(stream, encode(AnswerKind::end));
   for (int k = 0; k < answers % 16; ++k) say(stream, encode(AnswerKind::done));
-  if (answers & 16) say(stream, encode_failure("the file is damaged"));
+  if (answers & 16) say(stream, encode_failure(AnswerKind::failed, "it is damaged"));
   return stream;
 }
 

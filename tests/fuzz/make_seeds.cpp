@@ -138,7 +138,7 @@ Bytes hdf5_messages() {
     say(tensors::encode(entry));
   say(tensors::encode(tensors::AnswerKind::end));
   for (int k = 0; k < 3; ++k) say(tensors::encode(tensors::AnswerKind::done));
-  say(tensors::encode_failure("a dataset has changed"));
+  say(tensors::encode_failure(tensors::AnswerKind::refused, "it is too large"));
   return text(0, stream);
 }
 

@@ -2,10 +2,12 @@
 in 1 GB of memory."""
 
 import io
+import json
 import os
 import pickle
 import random
 import resource
+import shutil
 import struct
 import sys
 import warnings
@@ -111,6 +113,15 @@ class Archives(Hostile):
         said = result.stdout
         self.assertNotIn("\x1b", said)
         self.assertNotIn("\u202e", said)
+
+    def test_a_compression_that_libzip_does_not_know(self):
+        np.savez_compressed(self.path("a.npz"), x=np.arange(1000.0))
+        with open(self.path("a.npz"), "rb") as file:
+            whole = bytearray(file.read())
+        for signature, method in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            at = whole.find(signature) + method
+            whole[at:at + 2] = struct.pack("<H", 9)  # Deflate64
+        self.assert_file_refused("a.npz", bytes(whole), "cannot be read: 'x.npy' in it is compressed in a way")
 
     def test_a_changed_byte(self):
         np.savez(self.path("a.npz"), x=np.arange(1000.0))
@@ -253,7 +264,12 @@ class Pickles(Hostile):
 
     def test_a_repeated_element_claims_an_absurd_shape(self):
         large = b"\x8a\x07" + struct.pack("<q", 1 << 52)[:7]
-        self.refuse(self.tensor(shape=large + b"\x85", stride=b"K\x00\x85"), "repeated elements")
+        with zipfile.ZipFile(self.path("a.pt"), "w") as archive:
+            archive.writestr("a/data.pkl", self.tensor(shape=large + b"\x85", stride=b"K\x00\x85"))
+            archive.writestr("a/data/0", b"12345678")
+        result = self.compare("a.pt", "a.pt", memory=MEMORY)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("x of the reference claims far more than the file holds", result.stdout)
 
     def test_storages_outside_of_the_archive(self):
         key = b"X\x09\x00\x00\x00../../etc"
@@ -363,7 +379,8 @@ class KerasArchives(Hostile):
         for content in (b"", b"hello", self.weights()[:3000]):
             with self.subTest(len(content)):
                 self.archive(content)
-                self.assert_refused("a.keras", "a.keras", saying="is damaged", memory=MEMORY)
+                self.assert_refused("a.keras", "a.keras", saying="cannot be read: HDF5 cannot open the file",
+                                    memory=MEMORY)
 
     def test_compressed_weights(self):
         self.archive(bytes(100_000), compression=zipfile.ZIP_DEFLATED)
@@ -457,6 +474,18 @@ class Chunks(Hostile):
         self.assertLess(self.computed("large.h5"), 3 * self.computed("small.h5"))
 
 
+    def test_chunks_of_one_element(self):
+        """HDF5 takes a few KB for each of them that is read at a time."""
+        numbers = np.arange(300_000.0)
+        arrays = {"x": numbers, "y": numbers.reshape(3, 1000, 100)}
+        np.savez(self.path("b.npz"), **arrays)
+        with h5py.File(self.path("a.h5"), "w") as file:
+            for name, array in arrays.items():
+                file.create_dataset(name, data=array, chunks=(1,) * array.ndim)
+        report = json.loads(self.compare("a.h5", "b.npz", "--format", "json", memory=MEMORY).stdout)
+        self.assertEqual((report["verdict"], report["tensors"]["compared"]), ("identical", 2))
+
+
 class Models(Hostile):
     def refuse_external(self, saying, **entries):
         tensor = onnx.TensorProto(name="x", dims=[1], data_type=1, data_location=1)
@@ -512,6 +541,22 @@ class Datasets(Hostile):
         report = self.report("a.h5", "a.h5")
         self.assertEqual(report["verdict"], "inconclusive")
         self.assertEqual(report["coverage"]["not_compared"]["opaque"], 5)
+
+    def test_a_file_that_is_being_written(self):
+        saying = "cannot be read: a program has it open for writing, or was killed before it had closed it"
+        with h5py.File(self.path("a.h5"), "w", libver="latest") as file:
+            file["x"] = np.ones(2)
+            file.flush()
+            self.assert_refused("a.h5", "a.h5", saying=saying)
+            file.swmr_mode = True
+            shutil.copy(self.path("a.h5"), self.path("killed.h5"))
+        self.assert_refused("killed.h5", "killed.h5", saying=saying)
+        self.assert_identical("a.h5", "a.h5", tensors=1)
+
+    def test_groups_that_are_too_deep(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["/".join("g" * 300)] = np.ones(2)
+        self.assert_refused("a.h5", "a.h5", saying="cannot be read: its groups are nested more than 256 deep")
 
     def test_a_terabyte_that_was_never_written_takes_no_memory_to_open(self):
         for name, value in (("a.h5", 1.0), ("b.h5", 2.0)):
