@@ -143,7 +143,8 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
           true)
       .more(
           "Tensors with as many dimensions as letters are compared as if the candidate had the "
-          "reference's order; GLOB:OI=IO is for tensors of that name alone; the first that fits "
+          "reference's order; GLOB:OI=IO is for those whose name in the reference fits; the first "
+          "that fits "
           "counts (repeatable)")
       .rare();
   options

@@ -443,6 +443,15 @@ class Differences(support.Case):
         worst = self.report("a.npz", "b.npz", *options)["findings"][0]["tensors"][0]["difference"]
         self.assertEqual(worst["worst"]["index"], [1, 2, 3, 4])
 
+    def test_a_layout_that_fits_nothing_is_named(self):
+        self.write("a.npz", kernel=np.ones((2, 2)))
+        options = ["--layout", "kernel:OI=IO", "--layout", "dense*:OI=IO", "--layout", "NCHW=NHWC"]
+        report = self.report("a.npz", "a.npz", *options)
+        self.assertEqual(report["verdict"], "identical")
+        self.assertEqual(report["coverage"]["unseen"],
+                         ["no tensor of the reference that was compared fits --layout dense*:OI=IO",
+                          "no tensor of the reference that was compared fits --layout NCHW=NHWC"])
+
     def test_what_cannot_be_compared_is_inconclusive(self):
         np.savez(self.path("a.npz"), x=np.ones(2), o=np.array([{}], dtype=object))
         report = self.report("a.npz", "a.npz")

@@ -91,6 +91,9 @@ class TensorComparison {
     for (const ModuleRename* rename : pairs.unused)
       report_.coverage.unseen.push_back(fmt::format("no tensor of the candidate fits {} -> {}",
                                                     rename->reference, rename->candidate));
+    for (const std::string& layout : layouts_.unused())
+      report_.coverage.unseen.push_back(
+          fmt::format("no tensor of the reference that was compared fits --layout {}", layout));
     if (left_out_ > 0)
       report_.coverage.unseen.push_back(fmt::format("{} more that differ {} counted and not listed",
                                                     core::grouped(left_out_),
@@ -129,13 +132,13 @@ class TensorComparison {
     ++report_.coverage.not_compared.opaque;
   }
 
-  [[nodiscard]] TensorPair partners(const TensorPairs::Pair& indices) const {
+  [[nodiscard]] TensorPair partners(const TensorPairs::Pair& indices) {
     TensorPair pair;
     pair.indices = {indices.reference, indices.candidate};
     for (const Side side : kSides)
       on(pair.tensors, side) = &on(files_, side)->tensors()[on(pair.indices, side)];
-    pair.axes = candidate_axes(layouts_, tensor_path(pair.tensors.reference->name),
-                               pair.tensors.candidate->shape.size());
+    pair.axes = layouts_.candidate_axes(tensor_path(pair.tensors.reference->name),
+                                        pair.tensors.candidate->shape.size());
     return pair;
   }
 
@@ -313,7 +316,7 @@ class TensorComparison {
 
   Both<const TensorFile*> files_;
   const CompareOptions& options_;
-  const std::vector<LayoutChange>& layouts_;
+  Layouts layouts_;
   Tolerance tolerance_;
   std::vector<RuleUse> rules_;
   std::uint64_t left_out_ = 0;  ///< findings that were not kept

@@ -32,18 +32,33 @@ std::vector<std::size_t> same_axes(std::size_t dimensions) {
   return axes;
 }
 
-std::vector<std::size_t> candidate_axes(const std::vector<LayoutChange>& layouts,
-                                        const std::string& path, std::size_t dimensions) {
-  for (const LayoutChange& layout : layouts) {
-    check(layout);
-    if (layout.reference.size() != dimensions ||
-        !core::glob_match_module(tensor_path(layout.tensors), path))
+Layouts::Layouts(const std::vector<LayoutChange>& changes) {
+  for (const LayoutChange& change : changes) {
+    check(change);
+    layouts_.push_back({change});
+  }
+}
+
+std::vector<std::size_t> Layouts::candidate_axes(const std::string& path, std::size_t dimensions) {
+  for (auto& [change, used] : layouts_) {
+    if (change.reference.size() != dimensions ||
+        !core::glob_match_module(tensor_path(change.tensors), path))
       continue;
+    used = true;
     std::vector<std::size_t> axes;
-    for (const char letter : layout.reference) axes.push_back(layout.candidate.find(letter));
+    for (const char letter : change.reference) axes.push_back(change.candidate.find(letter));
     return axes;
   }
   return same_axes(dimensions);
+}
+
+std::vector<std::string> Layouts::unused() const {
+  std::vector<std::string> unused;
+  for (const auto& [change, used] : layouts_)
+    if (!used)
+      unused.push_back(fmt::format("{}{}={}", change.tensors == "*" ? "" : change.tensors + ":",
+                                   change.reference, change.candidate));
+  return unused;
 }
 
 }  // namespace ulpscope::comparison
