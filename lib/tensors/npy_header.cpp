@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "tensors/refuse.hpp"
 #include "ulpscope/error.hpp"
 
 // xtensor has a reader of this header in its namespace `detail`. It takes what it does not know for
@@ -196,7 +197,7 @@ NpyHeader read_npy_header(ContentReader& reader, const std::string& where) {
   read(8, version == 1 ? 2 : 4);
   std::size_t length = start[8] + (std::size_t{start[9]} << 8);
   if (version > 1) length += (std::size_t{start[10]} << 16) + (std::size_t{start[11]} << 24);
-  if (length > kLongestHeader) refuse(where, "its header claims more than 1 MB");
+  if (length > kLongestHeader) unsupported(where, "its header claims more than 1 MB");
   if (header.bytes + length > reader.size()) refuse(where, "it ends in its header");
   std::string text(length, '\0');
   reader.read(std::as_writable_bytes(std::span(text)));

@@ -199,7 +199,9 @@ class Model {
         length = number;
     }
     if (location.empty() || !is_beside(location))
-      fail(fmt::format("is not in the model's directory: '{}'", location));
+      unsupported(file_->path(),
+                  fmt::format("the external data of '{}' is not in the model's directory: '{}'",
+                              proto.name(), location));
     auto data = std::make_shared<OpenFile>(file_->path().parent_path() / location);
     if (offset > data->size() || length.value_or(0) > data->size() - offset)
       fail(fmt::format("goes beyond the end of '{}'", location));

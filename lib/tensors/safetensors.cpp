@@ -55,7 +55,7 @@ class Header {
  public:
   explicit Header(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {
     const std::uint64_t length = header_length(*file_);
-    if (length > kLongestJson) refuse("its header claims more than 32 MB");
+    if (length > kLongestJson) unsupported(file_->path(), "its header claims more than 32 MB");
     if (length > file_->size() - kLengthBytes) refuse("it ends in its header");
     data_ = kLengthBytes + length;
     parse(file_->text_at(kLengthBytes, length));
