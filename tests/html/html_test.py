@@ -540,6 +540,20 @@ def scrolling():
         assert len(scrolled) > 2, scrolled
 
 
+def fits():
+    """What there is room for does not scroll: many modules above few findings, numbers over the steps on a phone."""
+    page, _ = made("spreading")
+    with Browser() as browser:
+        browser.open(page, width=1400)
+        shown, there = browser.run("const tree = document.getElementById('modules');"
+                                   "return [tree.clientHeight, tree.scrollHeight]")
+        assert shown == there > 400, f"{shown} pixels of {there} of the modules are shown"
+        browser.open(page, width=380)
+        shown, there = browser.run("const table = document.querySelector('#growth .scroll');"
+                                   "return [table.clientWidth, table.scrollWidth]")
+        assert shown == there, f"{shown} pixels of {there} of the numbers over the steps are shown"
+
+
 def narrow_names():
     """At 380 pixels names in the verdict and folders of commands break between their parts."""
     page, report = made("in_place")

@@ -104,6 +104,17 @@ Report report_by_layers() {
   return report;
 }
 
+/// One finding, whose difference reaches many modules, and long numbers over the steps.
+Report spreading_report() {
+  Report report = report_by_layers();
+  report.growth = {{0, 4.56e-05, 109'299, Both<double>{2.31374478, 2.31374479}},
+                   {1, 0.583, 2'034'569'275, Both<double>{2.22699761, 2.22540998}}};
+  for (int module = 0; module < 20; ++module)
+    report.path.points.push_back({static_cast<std::uint64_t>(140940 + module), "Linear::forward",
+                                  "blocks." + std::to_string(module), 1e-5, 64});
+  return report;
+}
+
 /// An op that modifies an argument and returns it, and the same of one that is not called in-place.
 Report in_place_report() {
   Report report = test::origin_report();
@@ -211,6 +222,7 @@ int main(int argc, char** argv) {
   write(directory, "long_names", long_names_report());
   write(directory, "many_findings", many_findings_report());
   write(directory, "by_layers", report_by_layers());
+  write(directory, "spreading", spreading_report());
   write(directory, "in_place", in_place_report());
   write(directory, "identical", test::identical_report());
   return 0;

@@ -24,6 +24,12 @@ function column(name, ...sections) {
   return present.length === 0 ? null : element("div", {class: name}, present);
 }
 
+/** Modules have the room that a short list of findings leaves, whatever its filter. */
+function columnsClass(report) {
+  if (report.findings.length === 0) return "columns single";
+  return report.findings.length < 4 ? "columns few" : "columns";
+}
+
 function build() {
   const report = readReport();
   const state = new State();
@@ -43,7 +49,7 @@ function build() {
           "main", {class: report.verdict === "within" ? "within" : null}, verdictOf(report),
           runsOf(report), stripOf(report, state) ?? "",
           element(
-              "div", {class: list === null ? "columns single" : "columns"},
+              "div", {class: columnsClass(report)},
               column("aside", modulesOf(report, state), list?.section) ?? "",
               column(
                   "body", findingOf(report, state), spreadOf(report), growthOf(report),
