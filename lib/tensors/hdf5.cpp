@@ -22,10 +22,14 @@ class Boxes {
       : shape_(shape), begin_(shape.size(), 0) {
     inner_ = element;
     cut_ = shape_.size();
+    // Chunks that are higher than a row are read again for every box that has a part of them.
+    if (std::any_of(chunk.begin(), chunk.end() - !chunk.empty(),
+                    [](auto size) { return size > 1; }))
+      most_chunks_ = kMostHighChunks;
     std::int64_t chunks = 1;  // that all indices of the dimensions from `cut_` on touch
     const auto fits = [&](std::size_t d) {
       return inner_ * static_cast<std::uint64_t>(shape_[d]) <= Hdf5Process::kBox &&
-             chunks * chunks_along(d, chunk) <= kMostChunks;
+             chunks * chunks_along(d, chunk) <= most_chunks_;
     };
     for (; cut_ > 0 && fits(cut_ - 1); --cut_) {
       inner_ *= static_cast<std::uint64_t>(shape_[cut_ - 1]);
@@ -36,7 +40,7 @@ class Boxes {
     most_ = static_cast<std::int64_t>(Hdf5Process::kBox / inner_);
     if (cut_ >= chunk.size() || chunk[cut_] <= 0 || most_ <= chunk[cut_]) return;
     // Whole chunks, so that each is unpacked once.
-    most_ = std::min(most_ / chunk[cut_], kMostChunks / chunks) * chunk[cut_];
+    most_ = std::min(most_ / chunk[cut_], most_chunks_ / chunks) * chunk[cut_];
   }
 
   [[nodiscard]] const std::vector<std::int64_t>& begin() const noexcept { return begin_; }
@@ -61,17 +65,19 @@ class Boxes {
  private:
   /// HDF5 takes 6 KB of memory for each chunk of a box.
   static constexpr std::int64_t kMostChunks = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMostHighChunks = std::int64_t{1} << 18;
 
   /// Between 1 and one more than there may be.
   [[nodiscard]] std::int64_t chunks_along(std::size_t d,
                                           const std::vector<std::int64_t>& chunk) const {
     if (d >= chunk.size() || chunk[d] <= 0) return 1;
-    return std::clamp<std::int64_t>(shape_[d] / chunk[d], 1, kMostChunks + 1);
+    return std::clamp<std::int64_t>(shape_[d] / chunk[d], 1, most_chunks_ + 1);
   }
   [[nodiscard]] std::int64_t count() const { return std::min(most_, shape_[cut_] - begin_[cut_]); }
 
   std::vector<std::int64_t> shape_;
   std::vector<std::int64_t> begin_;
+  std::int64_t most_chunks_ = kMostChunks;
   std::size_t cut_ = 0;      ///< the dimension of which a box has a range
   std::int64_t most_ = 0;    ///< indices of it in a box; 0: all is one box
   std::uint64_t inner_ = 0;  ///< bytes of one of them

@@ -9,6 +9,7 @@ import random
 import resource
 import shutil
 import struct
+import subprocess
 import sys
 import warnings
 import zipfile
@@ -485,6 +486,24 @@ class Chunks(Hostile):
                 file.create_dataset(name, data=array, chunks=(1,) * array.ndim)
         report = json.loads(self.compare("a.h5", "b.npz", "--format", "json", memory=MEMORY).stdout)
         self.assertEqual((report["verdict"], report["tensors"]["compared"]), ("identical", 2))
+
+
+    def test_columns_beyond_number(self):
+        """Each chunk is a column: boxes of a part of them would read all chunks again for every row."""
+        numbers = np.arange(8 * 100_000.0, dtype=np.float32).reshape(8, 100_000)
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("x", data=numbers, chunks=(8, 1))
+        np.savez(self.path("b.npz"), x=numbers)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assert_identical("a.h5", "b.npz", tensors=1)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        computed = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        with open(self.path("one.py"), "w", encoding="ascii") as file:
+            file.write("import h5py; h5py.File('a.h5')['x'][()]")
+        subprocess.run([sys.executable, "one.py"], cwd=self.folder, check=True)
+        once = resource.getrusage(resource.RUSAGE_CHILDREN)
+        reading = once.ru_utime - after.ru_utime + once.ru_stime - after.ru_stime
+        self.assertLess(computed, 3 * reading)
 
 
 class Models(Hostile):
