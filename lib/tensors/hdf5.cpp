@@ -28,6 +28,7 @@ class Boxes {
       most_chunks_ = kMostHighChunks;
     std::int64_t chunks = 1;  // that all indices of the dimensions from `cut_` on touch
     const auto fits = [&](std::size_t d) {
+      if (inner_ == 0) return true;  // nothing is read
       return inner_ * static_cast<std::uint64_t>(shape_[d]) <= Hdf5Process::kBox &&
              chunks * chunks_along(d, chunk) <= most_chunks_;
     };

@@ -479,13 +479,13 @@ class Chunks(Hostile):
     def test_chunks_of_one_element(self):
         """HDF5 takes a few KB for each of them that is read at a time."""
         numbers = np.arange(200_000.0)
-        arrays = {"x": numbers, "y": numbers.reshape(2, 1000, 100)}
+        arrays = {"x": numbers, "y": numbers.reshape(2, 1000, 100), "empty": np.empty((100_000, 0))}
         np.savez(self.path("b.npz"), **arrays)
         with h5py.File(self.path("a.h5"), "w") as file:
             for name, array in arrays.items():
-                file.create_dataset(name, data=array, chunks=(1,) * array.ndim)
+                file.create_dataset(name, data=array, chunks=(1,) * array.ndim, maxshape=(None,) * array.ndim)
         report = json.loads(self.compare("a.h5", "b.npz", "--format", "json", memory=MEMORY).stdout)
-        self.assertEqual((report["verdict"], report["tensors"]["compared"]), ("identical", 2))
+        self.assertEqual((report["verdict"], report["tensors"]["compared"]), ("identical", 3))
 
 
     def test_columns_beyond_number(self):
