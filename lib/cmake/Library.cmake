@@ -29,8 +29,9 @@ endfunction()
 
 # ulpscope_unit_test(<name> [EVERYWHERE] SOURCES <files>... [DEPENDS <targets>...])
 # One doctest program, one ctest entry per test case, labeled "unit". EVERYWHERE: its subject differs
-# between configurations, so that it is part of each. The others are not optimized, which would take most
-# of their time to compile, and not part of a configuration without ULPSCOPE_UNIT_TESTS.
+# between configurations, so that it is part of each. The others are compiled several at a time if ULPSCOPE_UNITY is
+# set, not optimized, which would take most of their time to compile, and not part of a configuration without
+# ULPSCOPE_UNIT_TESTS.
 function(ulpscope_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "EVERYWHERE" "" "SOURCES;DEPENDS")
   if(NOT TARGET doctest_main)
@@ -43,6 +44,7 @@ function(ulpscope_unit_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_warnings ulpscope_sanitizers
                                         ulpscope_light_sanitizers doctest::doctest doctest_main)
   if(NOT arg_EVERYWHERE)
+    ulpscope_unity(${name})
     target_compile_options(${name} PRIVATE -O0)
     if(NOT ULPSCOPE_UNIT_TESTS)
       set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)

@@ -9,13 +9,13 @@ using cli::RecentDigests;
 
 namespace {
 
-struct Both {
+struct BothSides {
   bool reference;
   bool candidate;
-  friend bool operator==(const Both&, const Both&) = default;
+  friend bool operator==(const BothSides&, const BothSides&) = default;
 };
 
-Both waiting(const cli::Lockstep& lockstep) {
+BothSides waiting(const cli::Lockstep& lockstep) {
   return {cli::is_to_wait(lockstep, true), cli::is_to_wait(lockstep, false)};
 }
 
@@ -38,7 +38,7 @@ TEST_SUITE("what two recorders share") {
             set(shared->candidate, there, in_step);
             shared->reference.ended = ended;
             const bool both_are_there = std::min(here, there) >= kLimit;
-            CHECK_EQ(waiting(*shared) == Both{true, true}, both_are_there);
+            CHECK_EQ(waiting(*shared) == BothSides{true, true}, both_are_there);
           }
   }
 
@@ -52,25 +52,25 @@ TEST_SUITE("what two recorders share") {
     };
     both_begin(5);
     limit.move_on(*shared, 2);
-    CHECK(waiting(*shared) == Both{false, false});
+    CHECK(waiting(*shared) == BothSides{false, false});
     both_begin(7);
     limit.move_on(*shared, 2);
-    CHECK(waiting(*shared) == Both{true, true});  // more may have been published by now
+    CHECK(waiting(*shared) == BothSides{true, true});  // more may have been published by now
     limit.move_on(*shared, 3);
-    CHECK(waiting(*shared) == Both{false, false});
+    CHECK(waiting(*shared) == BothSides{false, false});
     both_begin(8);
     limit.move_on(*shared, 3);
     limit.move_on(*shared, 3);
-    CHECK(waiting(*shared) == Both{false, false});
+    CHECK(waiting(*shared) == BothSides{false, false});
     for (std::uint64_t steps = 9; steps < 100; ++steps) {
       both_begin(steps);
       limit.move_on(*shared, 3);
-      CHECK(waiting(*shared) == Both{false, false});
+      CHECK(waiting(*shared) == BothSides{false, false});
     }
     limit.move_on(*shared, 90);
-    CHECK(waiting(*shared) == Both{true, true});
+    CHECK(waiting(*shared) == BothSides{true, true});
     limit.move_on(*shared, 98);
-    CHECK(waiting(*shared) == Both{false, false});
+    CHECK(waiting(*shared) == BothSides{false, false});
   }
 
   TEST_CASE("the one that is left waits for no other") {

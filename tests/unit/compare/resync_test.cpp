@@ -8,7 +8,7 @@ using namespace ulpscope::test;
 namespace {
 
 /// How the candidate's program differs before the op that returns a different result.
-enum class Edit {
+enum class PlantedEdit {
   insertion,        ///< ops whose results are not read
   deletion,         ///< the same in the reference
   replacement,      ///< an op in two parts
@@ -24,7 +24,7 @@ enum class Edit {
 };
 
 struct Planted {
-  Edit edit = Edit::insertion;
+  PlantedEdit edit = PlantedEdit::insertion;
   int edit_step = 0;
   int step = 0;
   int op = 0;
@@ -47,21 +47,21 @@ class EditedProgram {
     for (int k = 0; k < 4; ++k)
       parameters_.push_back(run.parameter("p" + std::to_string(k), wide("p" + std::to_string(k))));
     for (int step = 0; step < kSteps; ++step) {
-      if (has(Edit::early_stop) && step == planted_.step + 1) return;
-      if (edits(Edit::warm_up, step) || edits(Edit::extra_step, step) ||
-          edits(Edit::two_extra_steps, step))
+      if (has(PlantedEdit::early_stop) && step == planted_.step + 1) return;
+      if (edits(PlantedEdit::warm_up, step) || edits(PlantedEdit::extra_step, step) ||
+          edits(PlantedEdit::two_extra_steps, step))
         one_step(run, step, "extra", false);
-      if (edits(Edit::two_extra_steps, step)) one_step(run, step, "more", false);
-      if (planted_.edit == Edit::missing_step && !candidate_ && step == planted_.edit_step)
+      if (edits(PlantedEdit::two_extra_steps, step)) one_step(run, step, "more", false);
+      if (planted_.edit == PlantedEdit::missing_step && !candidate_ && step == planted_.edit_step)
         one_step(run, step, "extra", false);
-      if (edits(Edit::validation, step)) validate(run);
+      if (edits(PlantedEdit::validation, step)) validate(run);
       one_step(run, step, "", true);
     }
   }
 
  private:
-  [[nodiscard]] bool has(Edit edit) const { return candidate_ && planted_.edit == edit; }
-  [[nodiscard]] bool edits(Edit edit, int step) const {
+  [[nodiscard]] bool has(PlantedEdit edit) const { return candidate_ && planted_.edit == edit; }
+  [[nodiscard]] bool edits(PlantedEdit edit, int step) const {
     return has(edit) && step == planted_.edit_step;
   }
 
@@ -73,7 +73,7 @@ class EditedProgram {
   }
 
   Tensor batch(RunBuilder& run, const std::string& label, int step) {
-    const bool swapped = has(Edit::swapped_workers) && step >= planted_.edit_step;
+    const bool swapped = has(PlantedEdit::swapped_workers) && step >= planted_.edit_step;
     const auto worker = static_cast<std::uint32_t>((step + (swapped ? 1 : 0)) % 2);
     run.lane(LaneRole::worker, worker).phase(Phase::data);
     const Tensor image = run.data(wide("image" + label));
@@ -137,12 +137,12 @@ class EditedProgram {
 
   void edit_before(RunBuilder& run, const std::vector<Tensor>& inputs, int step, int op) {
     const bool here = step == planted_.edit_step && op == edit_op();
-    const bool always = has(Edit::in_every_step) && op == edit_op();
-    const bool deleted = planted_.edit == Edit::deletion && !candidate_ && here;
-    if ((has(Edit::insertion) && here) || deleted || always)
+    const bool always = has(PlantedEdit::in_every_step) && op == edit_op();
+    const bool deleted = planted_.edit == PlantedEdit::deletion && !candidate_ && here;
+    if ((has(PlantedEdit::insertion) && here) || deleted || always)
       for (unsigned k = 0; k <= seed_ % 4; ++k)
         (void)apply(run, "aten::op" + std::to_string((seed_ + k) % 4), {inputs[0]}, "unread");
-    if (has(Edit::other_modules) && here)
+    if (has(PlantedEdit::other_modules) && here)
       run.module("other", [&] { (void)apply(run, "aten::op1", {inputs[1]}, "unread"); });
   }
 
@@ -153,7 +153,7 @@ class EditedProgram {
 
   Tensor edited_op(RunBuilder& run, const std::string& name, const std::vector<Tensor>& inputs,
                    int step, int number) {
-    if (edits(Edit::replacement, step) && number == edit_op() && number != planted_.op) {
+    if (edits(PlantedEdit::replacement, step) && number == edit_op() && number != planted_.op) {
       const Tensor half = apply(run, "aten::half", inputs);
       return run.op("aten::other_half").in(half).out(content(run, inputs, name));
     }
@@ -180,11 +180,12 @@ class EditedProgram {
 };
 
 /// The origin after an edit is the only finding that diverges, and it is the planted op.
-void check_origin_behind(Edit edit) {
+void check_origin_behind(PlantedEdit edit) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Planted planted{edit, 0, 0, static_cast<int>(1 + seed * 5 % (EditedProgram::kOps - 1))};
     planted.step = 1 + static_cast<int>(seed % (EditedProgram::kSteps - 2));
-    planted.edit_step = edit == Edit::warm_up ? 0 : planted.step - static_cast<int>(seed / 7 % 2);
+    planted.edit_step =
+        edit == PlantedEdit::warm_up ? 0 : planted.step - static_cast<int>(seed / 7 % 2);
     CAPTURE(seed);
     EditedProgram reference(seed, planted, false);
     EditedProgram candidate(seed, planted, true);
@@ -193,7 +194,7 @@ void check_origin_behind(Edit edit) {
     CAPTURE(report.summary);
     REQUIRE(report.first() != nullptr);
     const Finding& first = *report.first();
-    const int later = edit == Edit::missing_step ? 1 : 0;
+    const int later = edit == PlantedEdit::missing_step ? 1 : 0;
     CHECK(first.kind == FindingKind::origin);
     CHECK(first.step == planted.step + later);
     CHECK(first.op == candidate.planted_op);
@@ -207,16 +208,16 @@ void check_origin_behind(Edit edit) {
 }  // namespace
 
 TEST_SUITE("an origin behind a change of structure is named: ") {
-  TEST_CASE("insertion") { check_origin_behind(Edit::insertion); }
-  TEST_CASE("deletion") { check_origin_behind(Edit::deletion); }
-  TEST_CASE("replacement") { check_origin_behind(Edit::replacement); }
-  TEST_CASE("one more module") { check_origin_behind(Edit::other_modules); }
-  TEST_CASE("insertion in every step") { check_origin_behind(Edit::in_every_step); }
-  TEST_CASE("warm-up step") { check_origin_behind(Edit::warm_up); }
-  TEST_CASE("extra step") { check_origin_behind(Edit::extra_step); }
-  TEST_CASE("missing step") { check_origin_behind(Edit::missing_step); }
-  TEST_CASE("two extra steps") { check_origin_behind(Edit::two_extra_steps); }
-  TEST_CASE("validation pass") { check_origin_behind(Edit::validation); }
-  TEST_CASE("run that stops early") { check_origin_behind(Edit::early_stop); }
-  TEST_CASE("worker lanes that swap") { check_origin_behind(Edit::swapped_workers); }
+  TEST_CASE("insertion") { check_origin_behind(PlantedEdit::insertion); }
+  TEST_CASE("deletion") { check_origin_behind(PlantedEdit::deletion); }
+  TEST_CASE("replacement") { check_origin_behind(PlantedEdit::replacement); }
+  TEST_CASE("one more module") { check_origin_behind(PlantedEdit::other_modules); }
+  TEST_CASE("insertion in every step") { check_origin_behind(PlantedEdit::in_every_step); }
+  TEST_CASE("warm-up step") { check_origin_behind(PlantedEdit::warm_up); }
+  TEST_CASE("extra step") { check_origin_behind(PlantedEdit::extra_step); }
+  TEST_CASE("missing step") { check_origin_behind(PlantedEdit::missing_step); }
+  TEST_CASE("two extra steps") { check_origin_behind(PlantedEdit::two_extra_steps); }
+  TEST_CASE("validation pass") { check_origin_behind(PlantedEdit::validation); }
+  TEST_CASE("run that stops early") { check_origin_behind(PlantedEdit::early_stop); }
+  TEST_CASE("worker lanes that swap") { check_origin_behind(PlantedEdit::swapped_workers); }
 }

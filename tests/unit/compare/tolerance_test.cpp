@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr double kUlp = 2.384185791015625e-07;  // of float32 at 2
+constexpr double kUlpAtTwo = 2.384185791015625e-07;  // of float32 at 2
 
 CompareOptions limits(std::optional<std::uint64_t> ulp, std::optional<double> rtol = {},
                       std::optional<double> atol = {}) {
@@ -47,8 +47,12 @@ void two_layers(RunBuilder& run, bool changed) {
   run.keep_content().step(0).phase(Phase::forward);
   const Tensor x = run.data({1, 2});
   Tensor y;
-  run.module("first", [&] { y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlp : 0)}); });
-  run.module("second", [&] { run.op("aten::exp").in(y).out({1, 2 + (changed ? 4 * kUlp : 0)}); });
+  run.module("first", [&] {
+    y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlpAtTwo : 0)});
+  });
+  run.module("second", [&] {
+    run.op("aten::exp").in(y).out({1, 2 + (changed ? 4 * kUlpAtTwo : 0)});
+  });
 }
 
 /// `aten::linear` whose difference comes from the `aten::addmm` inside.
@@ -57,7 +61,9 @@ void composite(RunBuilder& run, bool changed) {
   const Tensor x = run.data({1, 2});
   auto outer = run.op("aten::linear");
   Tensor y;
-  outer.in(x).calls([&] { y = run.op("aten::addmm").in(x).out({1, 2 + (changed ? kUlp : 0)}); });
+  outer.in(x).calls([&] {
+    y = run.op("aten::addmm").in(x).out({1, 2 + (changed ? kUlpAtTwo : 0)});
+  });
   outer.returns(y);
 }
 
@@ -69,7 +75,7 @@ TEST_SUITE("limits") {
     const double infinity = std::numeric_limits<double>::infinity();
     CHECK(report_of(result({largest}, {infinity}), limits(4, 1.0, 1.0)).verdict ==
           Verdict::diverged);
-    CHECK(report_of(result({infinity, 2}, {infinity, 2 + kUlp}), limits(4)).verdict ==
+    CHECK(report_of(result({infinity, 2}, {infinity, 2 + kUlpAtTwo}), limits(4)).verdict ==
           Verdict::within);
   }
 
@@ -92,7 +98,7 @@ TEST_SUITE("limits") {
   }
 
   TEST_CASE("within still lists what differs") {
-    const Report report = report_of(result({1, 2}, {1, 2 + kUlp}), limits(1));
+    const Report report = report_of(result({1, 2}, {1, 2 + kUlpAtTwo}), limits(1));
     REQUIRE(report.verdict == Verdict::within);
     REQUIRE(report.first() != nullptr);
     const TensorReport& output = report.first()->tensors.back();
@@ -114,7 +120,7 @@ TEST_SUITE("limits") {
     CHECK(report.first_outside->module == "second");
     CHECK(report.first_outside->step == 0);
     CHECK(report.first_outside->ulp_max == 4);
-    CHECK(report.first_outside->absolute_max == doctest::Approx(4 * kUlp));
+    CHECK(report.first_outside->absolute_max == doctest::Approx(4 * kUlpAtTwo));
     CHECK(report.first_outside->limits.max_ulp == 2);
     CHECK(
         report.summary.find("first outside the tolerance: step 0, out 0 of aten::exp in second") !=
@@ -126,9 +132,9 @@ TEST_SUITE("limits") {
     const auto program = [](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
       const Tensor x = run.data({1, 2});
-      const Tensor y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlp : 0)});
-      run.op("aten::exp").in(x).out({1, 2 + (changed ? 4 * kUlp : 0)});
-      run.op("aten::log").in(y).out({1, 2 + (changed ? kUlp : 0)});
+      const Tensor y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlpAtTwo : 0)});
+      run.op("aten::exp").in(x).out({1, 2 + (changed ? 4 * kUlpAtTwo : 0)});
+      run.op("aten::log").in(y).out({1, 2 + (changed ? kUlpAtTwo : 0)});
     };
     CHECK(report_of(program).first()->op == "aten::tanh");
     const Report report = report_of(program, limits(2));
@@ -141,8 +147,8 @@ TEST_SUITE("limits") {
   TEST_CASE("an incomplete run is not within") {
     RunBuilder reference;
     RunBuilder candidate;
-    result({1, 2}, {1, 2 + kUlp})(reference, false);
-    result({1, 2}, {1, 2 + kUlp})(candidate, true);
+    result({1, 2}, {1, 2 + kUlpAtTwo})(reference, false);
+    result({1, 2}, {1, 2 + kUlpAtTwo})(candidate, true);
     const auto left = reference.build();
     const auto right = candidate.build();
     right->details.complete = false;
@@ -157,7 +163,7 @@ TEST_SUITE("limits") {
           run.keep_content();
           for (int step = 0; step < (changed ? 1 : 2); ++step) {
             run.step(step).phase(Phase::forward);
-            run.op("aten::exp").in(run.data({1})).out({1, 2 + (changed ? kUlp : 0)});
+            run.op("aten::exp").in(run.data({1})).out({1, 2 + (changed ? kUlpAtTwo : 0)});
           }
         },
         limits(1));
@@ -167,7 +173,7 @@ TEST_SUITE("limits") {
   TEST_CASE("an op that threw in one run is beyond every tolerance") {
     const auto program = [](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
-      run.op("aten::exp").in(run.data({1})).out({2 + (changed ? kUlp : 0)});
+      run.op("aten::exp").in(run.data({1})).out({2 + (changed ? kUlpAtTwo : 0)});
       run.op("aten::cholesky").in(run.data({1})).flag(changed ? event_flag::threw : 0);
     };
     CHECK(report_of(program, limits(1)).verdict == Verdict::diverged);
@@ -210,7 +216,7 @@ TEST_SUITE("rules") {
           Verdict::within);
     CHECK(report_of(two_layers, rules({rule("*", "third", 4), rule("*", "first", 1)})).verdict ==
           Verdict::diverged);
-    CHECK(report_of(result({2}, {2 + kUlp}), rules({rule("*", "*", 4)})).verdict ==
+    CHECK(report_of(result({2}, {2 + kUlpAtTwo}), rules({rule("*", "*", 4)})).verdict ==
           Verdict::diverged);
   }
 
@@ -237,7 +243,7 @@ TEST_SUITE("rules") {
     const auto program = [](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
       const Tensor x = run.data({1});
-      const Tensor y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlp : 0)});
+      const Tensor y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlpAtTwo : 0)});
       Tensor part = y;
       part.geometry.sizes = {1};
       part.geometry.storage_offset = 1;
@@ -252,8 +258,8 @@ TEST_SUITE("rules") {
       const Tensor x = run.data({1, 2});
       const Tensor y = run.op(changed ? "aten::matmul" : "aten::linear")
                            .in(x)
-                           .out({1, 2 + (changed ? 4 * kUlp : 0)});
-      run.op("aten::relu").in(y).out({1, 2 + (changed ? kUlp : 0)});
+                           .out({1, 2 + (changed ? 4 * kUlpAtTwo : 0)});
+      run.op("aten::relu").in(y).out({1, 2 + (changed ? kUlpAtTwo : 0)});
       run.op("aten::exp").in(x).out({5, 6});
     };
     CHECK(report_of(program, rules({rule("aten::relu", {}, 1)})).verdict == Verdict::diverged);
@@ -296,7 +302,7 @@ TEST_SUITE("rules") {
   TEST_CASE("without bytes they cannot be checked") {
     const auto program = [](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      run.op("aten::exp").in(run.data({1})).out({2 + (changed ? kUlp : 0)});
+      run.op("aten::exp").in(run.data({1})).out({2 + (changed ? kUlpAtTwo : 0)});
     };
     CHECK(report_of(program, rules({rule("*", {}, 4)})).verdict == Verdict::inconclusive);
   }

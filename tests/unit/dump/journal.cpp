@@ -27,14 +27,14 @@ using test::TrainingRun;
 
 namespace {
 
-constexpr int kSteps = 400;
+constexpr int kJournaledSteps = 400;
 
 /// Records steps without end and counts in shared memory those whose messages were consumed.
 [[noreturn]] void record_until_killed(const std::filesystem::path& directory,
                                       std::atomic<int>* consumed) {
   DumpBuilder dump(directory, {.segment_steps = 7});
   TrainingRun run(dump.lane());
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kJournaledSteps; ++step) {
     run.step();
     consumed->store(step + 1);
   }
@@ -45,7 +45,7 @@ std::vector<std::string> uninterrupted() {
   const TempDir dir;
   DumpBuilder dump(dir.path());
   TrainingRun run(dump.lane());
-  for (int step = 0; step < kSteps; ++step) run.step();
+  for (int step = 0; step < kJournaledSteps; ++step) run.step();
   dump.finish();
   return describe(*open_dump(dir.path()), 0, 0);
 }
@@ -61,7 +61,7 @@ TEST_SUITE("journal") {
   TEST_CASE("killed at any moment, a recording loses nothing that it consumed") {
     const std::vector<std::string> expected = uninterrupted();
     constexpr std::size_t kSetupEvents = 8;
-    const std::size_t per_step = (expected.size() - kSetupEvents) / kSteps;
+    const std::size_t per_step = (expected.size() - kSetupEvents) / kJournaledSteps;
     void* shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);

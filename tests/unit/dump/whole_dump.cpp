@@ -22,13 +22,13 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-constexpr int kSteps = 12;
+constexpr int kRecordedSteps = 12;
 constexpr const char* kJournalIsLeft =
     "Rank 0 has a journal of events that no segment holds; `ulpscope recover` publishes them.";
 
 void train(DumpBuilder& dump, std::uint64_t seed) {
   TrainingRun run(dump.lane(), {.seed = seed});
-  for (int i = 0; i < kSteps; ++i) run.step();
+  for (int i = 0; i < kRecordedSteps; ++i) run.step();
 }
 
 /// A dump of several segments for each rank, whose files can be changed.

@@ -35,7 +35,7 @@ std::string text_of(const Report& report) {
   return out.str();
 }
 
-bool contains(const std::string& text, std::string_view part) {
+bool has_part(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -53,14 +53,14 @@ std::string refusal(const std::string& text) {
 TEST_SUITE("tolerance in reports") {
   TEST_CASE("the text says which rule let a difference pass, and which have expired") {
     const std::string text = text_of(judged_report());
-    CHECK(contains(text,
+    CHECK(has_part(text,
                    "t.toml:1 (op aten::mkldnn*, module layer2.*, max_ulp 64, rtol 1e-05): let 3"));
-    CHECK(contains(text, "1 outside (oneDNN 3)"));
+    CHECK(has_part(text, "1 outside (oneDNN 3)"));
     CHECK(
-        contains(text, "t.toml:9 (op *, atol 1e-08) expired after 2026-01-31 and was not applied"));
-    CHECK(contains(text, "1 rule not needed"));
-    CHECK(contains(text, "inside, by t.toml:1"));
-    CHECK(contains(text, "inside, takes 12.5 % of 64 ULP: sum of 4608 float32 products"));
+        has_part(text, "t.toml:9 (op *, atol 1e-08) expired after 2026-01-31 and was not applied"));
+    CHECK(has_part(text, "1 rule not needed"));
+    CHECK(has_part(text, "inside, by t.toml:1"));
+    CHECK(has_part(text, "inside, takes 12.5 % of 64 ULP: sum of 4608 float32 products"));
   }
 
   TEST_CASE("the JSON has rules, the tensor's rule and the budget") {
@@ -83,7 +83,7 @@ TEST_SUITE("tolerance in reports") {
     Report report = judged_report();
     report.golden = GoldenConditions{{{"cpu.capability", "AVX2", "AVX512", true, {}}}};
     CHECK(text_of(report).starts_with("golden     recorded under other conditions"));
-    CHECK(contains(text_of(report), "cpu.capability is AVX2 and AVX512"));
+    CHECK(has_part(text_of(report), "cpu.capability is AVX2 and AVX512"));
     Report same = test::identical_report();
     same.golden = GoldenConditions{};
     CHECK(text_of(same).starts_with("IDENTICAL"));
