@@ -23,7 +23,7 @@ readonly sarif_schema_folder=build/sarif-schema
 readonly packages=(
   g++ cmake ninja-build ccache git pkg-config python3 python3-pip python3-venv
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
-  libtomlplusplus-dev doctest-dev python3-h5py clang clang-format libclang-rt-dev llvm libdw-dev valgrind strace
+  libtomlplusplus-dev doctest-dev python3-h5py clang clang-format libclang-rt-dev lld llvm libdw-dev valgrind strace
   libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev libpugixml-dev
   python3-pytest python3-jsonschema python3-junitparser python3-markdown-it
   esbuild node-d3-array node-d3-axis node-d3-scale node-d3-selection node-d3-shape

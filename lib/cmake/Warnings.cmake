@@ -20,6 +20,11 @@ if(ULPSCOPE_SANITIZE)
   target_compile_options(ulpscope_sanitizers INTERFACE
     -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer ${sanitized_level} -g1)
   target_link_options(ulpscope_sanitizers INTERFACE -fsanitize=${ULPSCOPE_SANITIZE})
+  # What is sanitized is large: binutils' linker takes four times as long.
+  find_program(ULPSCOPE_LLD ld.lld)
+  if(ULPSCOPE_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_link_options(ulpscope_sanitizers INTERFACE -fuse-ld=lld)
+  endif()
 endif()
 if(ULPSCOPE_FUZZ)
   target_compile_options(ulpscope_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
