@@ -14,8 +14,10 @@ function(compile_with_clang target)
 endfunction()
 
 # precompiled_torch_header(<target>)
-# Most of what a LibTorch program costs to compile is <torch/torch.h>: for executables, and for objects of them, it is
-# compiled once for each compiler and set of options. To be called when the target has both.
+# Most of what a LibTorch program costs to compile is <torch/torch.h>, and after that what reads flags and files: for
+# executables, and for objects of them, these are compiled once for each compiler and set of options. To be called when
+# the target has both.
+find_package(CLI11 REQUIRED)
 function(precompiled_torch_header target)
   get_target_property(options ${target} COMPILE_OPTIONS)
   get_target_property(launcher ${target} CXX_COMPILER_LAUNCHER)
@@ -27,10 +29,10 @@ function(precompiled_torch_header target)
   if(NOT TARGET ${header})
     file(WRITE ${CMAKE_BINARY_DIR}/${header}.cpp "")
     add_library(${header} OBJECT ${CMAKE_BINARY_DIR}/${header}.cpp)
-    target_link_libraries(${header} PRIVATE ulpscope_torch ulpscope_warnings)
+    target_link_libraries(${header} PRIVATE ulpscope_torch CLI11::CLI11 ulpscope_warnings)
     # As an executable's sources are compiled, or it could not be used for them.
     target_compile_options(${header} PRIVATE ${options} -fPIE)
-    target_precompile_headers(${header} PRIVATE <torch/torch.h>)
+    target_precompile_headers(${header} PRIVATE <torch/torch.h> <CLI/CLI.hpp> <filesystem> <fstream> <random>)
     set_target_properties(${header} PROPERTIES POSITION_INDEPENDENT_CODE OFF EXCLUDE_FROM_ALL ON)
     if(launcher)
       set_target_properties(${header} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")

@@ -10,5 +10,11 @@ while [[ $1 != -- ]]; do
   shift
 done
 shift 2
-[[ " $* " != *" -x c++-header "* ]] || launcher=()
+if [[ " $* " == *" -x c++-header "* ]]; then
+  launcher=()
+  # Clang would take what is precompiled already for the header itself, and refuse it if that has changed.
+  for ((i = 1; i < $#; i++)); do
+    [[ ${!i} != -o ]] || { ((++i)) && rm -f "${!i}"; }
+  done
+fi
 exec "${launcher[@]}" clang++ "$@" -Wno-sign-conversion -fpch-instantiate-templates -Xclang -fno-pch-timestamp
