@@ -8,5 +8,5 @@ endif()
 if(NOT ULPSCOPE_SANITIZE)
   add_test(NAME consumer.installed
     COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/consumer/consumer_test.sh ${PROJECT_BINARY_DIR} ${options})
-  set_tests_properties(consumer.installed PROPERTIES LABELS consumer TIMEOUT 900)
+  set_tests_properties(consumer.installed PROPERTIES LABELS consumer TIMEOUT 900 COST 40)
 endif()
