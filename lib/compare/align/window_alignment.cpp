@@ -155,7 +155,14 @@ class WindowAligner {
       for (std::uint32_t i = 0; i < count; ++i) result.entries.push_back({i, i, false});
       return result;
     }
-    for (const Side side : kSides) count_dropped_gradients(side);
+    // As many passes in both runs are the same ones, whatever becomes of their gradients.
+    const bool same_passes = passes(Side::reference) == passes(Side::candidate);
+    for (const Side side : kSides) {
+      if (same_passes)
+        on(dropped_, side).assign(window(side).items().size(), 0);
+      else
+        count_dropped_gradients(side);
+    }
     const SequenceAlignment forward_part = align_forward();
     const SequenceAlignment whole =
         align(elements(Side::reference), elements(Side::candidate), limits_);
@@ -213,6 +220,18 @@ class WindowAligner {
         return false;
     }
     return true;
+  }
+
+  /// How often backward runs, one after the other.
+  [[nodiscard]] std::uint64_t passes(Side side) const {
+    std::uint64_t count = 0;
+    bool before = false;
+    for (const Item& item : window(side).items()) {
+      const bool now = in_backward(window(side).event(item.event));
+      if (now && !before) ++count;
+      before = now;
+    }
+    return count;
   }
 
   /// Optimizers' ops are not paired across a skipped update: for each item, how many times

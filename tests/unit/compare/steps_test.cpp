@@ -383,6 +383,29 @@ TEST_SUITE("steps") {
     CHECK(find_cause(report, "gradient-accumulation") == nullptr);
   }
 
+  TEST_CASE("gradients that one run drops between two passes of a step leave the passes partners") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      run.step(0);
+      for (const std::string pass : {"a", "b"}) {
+        run.phase(Phase::forward);
+        const Tensor y =
+            run.op("aten::mm").in(run.data(labelled("x" + pass))).in(w).out(labelled("y" + pass));
+        run.backward(true);
+        const Tensor g = run.op("aten::mul").in(y).out(labelled("g" + pass));
+        if (pass == "a" || changed)
+          run.event(EventKind::gradient, "torch::autograd::AccumulateGrad").returns(g);
+        else
+          run.op("aten::add_").in(g).writes(g, labelled("sum"));
+        run.backward(false).phase(Phase::data);
+        if (changed && pass == "a") run.event(EventKind::zero_grad, "zero_grad");
+      }
+    });
+    CHECK(report.coverage.only_reference == 1);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::add_");
+  }
+
   TEST_CASE("so are steps whose batches are views, after an update that was left out") {
     constexpr int kPasses = 8;
     constexpr int kLeftOut = 2;
