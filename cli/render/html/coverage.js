@@ -56,10 +56,10 @@ export function coverageOf(report) {
                                        "not recorded in both runs"
         ],
         ["not compared", leftOut(coverage.not_compared)],
-        ...["reference", "candidate"].map((run) => [
-          `left by the ${run} only`,
-          coverage.other_variables[run].map((name) => shown(name, 80)).join(", ")
-        ]),
+        ...["reference", "candidate"].map(
+            (run) =>
+                [`left by the ${run} only`,
+                 coverage.other_variables[run].map((name) => shown(name, 80)).join(", ")]),
         ["ranks matched", ranks(report)],
         ...bounded(
             coverage.unseen, kMostUnseen, (text) => ["unseen", shown(text)],
