@@ -160,9 +160,6 @@ Json coverage_json(const Coverage& coverage) {
             {"opaque", integer(left_out.opaque)}}},
           {"outcomes", integer(coverage.outcomes)},
           {"outcomes_recorded", coverage.outcomes_recorded},
-          {"other_variables",
-           {{"reference", strings(coverage.other_variables.reference)},
-            {"candidate", strings(coverage.other_variables.candidate)}}},
           {"roots", integer(coverage.roots)},
           {"unseen", strings(coverage.unseen)}};
 }

@@ -28,8 +28,6 @@ std::string aside(const Coverage& coverage) {
     parts.push_back("not compared: " + left_out);
   const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;
   if (alone != 0) parts.push_back(fmt::format("{} in one run only", core::counted(alone, "event")));
-  for (const std::string& left : comparison::left_alone_words(coverage))
-    parts.push_back(escaped(left));
   if (!coverage.outcomes_recorded)
     parts.emplace_back("what the runs left when they ended was not recorded");
   return fmt::format("{}", fmt::join(parts, "; "));

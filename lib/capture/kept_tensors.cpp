@@ -1,8 +1,6 @@
 #include "capture/kept_tensors.hpp"
 
-#include <memory_resource>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "capture/given_tensor.hpp"
@@ -14,10 +12,6 @@
 
 namespace ulpscope::capture {
 namespace {
-
-constexpr std::string_view kSameMemory = " = ";
-constexpr std::string_view kMore = "...";
-constexpr std::size_t kLongestName = 256;
 
 void forget_gradient_names_of(Storage& storage) {
   std::pmr::vector<RegionKey> regions(&process_memory());
@@ -47,31 +41,6 @@ void name_kept(const at::TensorImpl* tensor, std::string_view name, std::uint32_
   if (storage.name_of(region).flags & (slot_flag::parameter | slot_flag::buffer)) return;
   storages().give_name(storage, impl, region, {id, flag, module});
   storage.optimizer_state = storage.optimizer_state || (flag & slot_flag::optimizer_state) != 0;
-}
-
-void forget_variables() {
-  const std::lock_guard guard(storages());
-  storages().for_each([](Storage& storage) { storage.variable = 0; });
-}
-
-void name_variable(const at::TensorImpl* tensor, std::string_view variable) {
-  const at::Tensor kept = given_tensor(tensor);
-  if (!kept.defined() || !kept.has_storage()) return;
-  const c10::StorageImpl& impl = *kept.storage().unsafeGetStorageImpl();
-  std::uint32_t known = 0;
-  {
-    const std::lock_guard guard(storages());
-    const Storage* const storage = storages().find(impl);
-    if (storage == nullptr) return;
-    known = storage->variable;
-  }
-  std::pmr::string name(known == 0 ? std::string_view() : name_of(known), &process_memory());
-  if (name.ends_with(kMore)) return;
-  if (!name.empty()) name += kSameMemory;
-  name += name.size() > kLongestName ? kMore : variable;
-  const std::uint32_t id = name_id(name);
-  const std::lock_guard guard(storages());
-  if (Storage* const storage = storages().find(impl)) storage->variable = id;
 }
 
 }  // namespace ulpscope::capture

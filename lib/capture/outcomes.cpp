@@ -115,7 +115,7 @@ FreedState state_of(Storage& storage) {
           .known = known,
           .writer = storage.writer,
           .writes = storage.writes,
-          .name = storage.name.id != 0 ? storage.name.id : storage.variable,
+          .name = storage.name.id,
           .name_flags = storage.name.flags | kept,
           .module = storage.name.module,
           .dtype = storage.dtype};

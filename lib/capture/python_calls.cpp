@@ -102,17 +102,6 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_keep(const at::TensorImpl* tensor, cons
   });
 }
 
-/// To be called before variables are named.
-ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_variables() {
-  with_thread("naming what is kept", [](Thread&) { forget_variables(); });
-}
-
-/// A variable of the program holds it in the end. @param variable "history['loss'][3]"
-ULPSCOPE_FOR_PYTHON void ulpscope_python_keep_variable(const at::TensorImpl* tensor,
-                                                       const char* variable) {
-  with_thread("naming what is kept", [&](Thread&) { name_variable(tensor, variable); });
-}
-
 ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_root(std::uint32_t module) {
   with_thread("learning modules", [&](Thread&) { forget_root(module); });
 }

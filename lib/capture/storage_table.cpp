@@ -131,13 +131,6 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
   return entry;
 }
 
-Storage* StorageTable::find(const c10::StorageImpl& storage) {
-  Storage* const entry = entries_.find(&storage);
-  const bool is_as_known =
-      entry != nullptr && entry->data == storage.data() && entry->bytes == storage.nbytes();
-  return is_as_known ? entry : nullptr;
-}
-
 void StorageTable::forget() {
   entries_.for_each([](Storage& entry) {
     entry.writes = 0;

@@ -114,7 +114,6 @@ struct Storage {
   Name name;                    ///< the last that it was given; see name_of()
   RegionKey named;              ///< the region that this name is for
   bool is_named_whole = false;  ///< the name is for all of it
-  std::uint32_t variable = 0;   ///< name of the program's variables that hold it in the end
   std::pmr::vector<NamedPart> parts;  ///< all names, if there are several
   bool watched = false;               ///< StorageTable::watch()
   bool noted = false;                 ///< StorageTable::watched_at() may find it
@@ -172,8 +171,6 @@ class StorageTable {
   /// The entry of a live storage, added when it is new. Storages whose memory moved or changed size
   /// outside the dispatcher start over.
   Storage& at(const c10::StorageImpl& storage);
-  /// Null for one that is not known, or not with the memory that it has now.
-  [[nodiscard]] Storage* find(const c10::StorageImpl& storage);
 
   /// Notifies the storages that share memory with `storage` that a range of it was written.
   void write_through(const Storage& storage, const RegionKey& key);

@@ -89,7 +89,6 @@ class Comparison {
     report.coverage.outcomes = totals.outcomes.compared;
     report.coverage.outcomes_recorded =
         totals.outcomes.known.reference && totals.outcomes.known.candidate;
-    report.coverage.other_variables = totals.outcomes.other_variables;
     report.coverage.unseen = unseen();
     report.propagated = totals.propagated;
     if (report.propagated.events > 0) report.propagated.note = note_on_propagated();

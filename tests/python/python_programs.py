@@ -410,19 +410,6 @@ def kept(tools):
             yield f"{what}: exit code {code}, tensors {named}, {report['summary']}"
 
 
-def variables(tools):
-    """What one run alone keeps in variables that the other one's program does not have is no outcome of both."""
-    tools.record("reference", "variables", "nothing")
-    for what, expected in (("nothing", 0), ("validation", 0), ("replaced", 1), ("aliased", 1), ("renamed", 1)):
-        tools.record(what, "variables", what)
-        code, report = tools.compare("reference", what)
-        if code != expected:
-            yield f"{what}: exit code {code}, {report['summary']}"
-        left = report["coverage"]["other_variables"]["candidate"]
-        if what == "validation" and left != ["predicted", "best['weights'][0]", "best['weights'][1]"]:
-            yield f"{what}: {left}"
-
-
 def swapped_names(tools):
     """A parameter keeps its name when it holds another tensor, from then on."""
     for name, flags in (("reference", ("0.1", "0.5")), ("rate", ("0.2", "0.5")), ("added", ("0.1", "0.25"))):
@@ -749,7 +736,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
-         "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "variables": variables, "pools": pools,
+         "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
          "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "data_swapped": data_swapped, "backward_function": backward_function,
          "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,

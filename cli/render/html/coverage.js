@@ -55,12 +55,7 @@ export function coverageOf(report) {
           coverage.outcomes_recorded ? counted(coverage.outcomes, "value") :
                                        "not recorded in both runs"
         ],
-        ["not compared", leftOut(coverage.not_compared)],
-        ...["reference", "candidate"].map(
-            (run) =>
-                [`left by the ${run} only`,
-                 coverage.other_variables[run].map((name) => shown(name, 80)).join(", ")]),
-        ["ranks matched", ranks(report)],
+        ["not compared", leftOut(coverage.not_compared)], ["ranks matched", ranks(report)],
         ...bounded(
             coverage.unseen, kMostUnseen, (text) => ["unseen", shown(text)],
             (more) => ["", `${counted(more, "more line")} in the JSON document`])

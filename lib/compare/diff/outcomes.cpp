@@ -82,11 +82,6 @@ constexpr std::size_t kMostNamed = 16;
 
 }  // namespace
 
-OutcomeJudge::OutcomeJudge(RankState& state)
-    : state_(state),
-      variables_{ProgramVariables(state.runs.reference->environment(state.ranks.reference)),
-                 ProgramVariables(state.runs.candidate->environment(state.ranks.candidate))} {}
-
 /// A parameter keeps its gradient as long as the program does not reset it.
 OutcomeJudge::KeptBy OutcomeJudge::kept_by(const Outcome& outcome) noexcept {
   if (is_kept_by_optimizer(*outcome.slot)) return KeptBy::optimizer;
@@ -229,8 +224,6 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
         const HeldEvent held{&event, block};
         on(left_, side).push_back({held, &slot, lane, stands, ends, alone});
         if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
-        if (stands && is_in_own_variable(side, slot))
-          on(in_own_variables_, side).emplace(slot.geometry->dtype, bytes_of(slot));
         keep(side, slot);
       }
       if (!ends || !(event.flags & event_flag::seeded)) continue;
@@ -383,25 +376,6 @@ void OutcomeJudge::count_extra(Side side, const Outcome& outcome) {
     on(totals.extra_names, side).emplace_back(outcome.slot->name);
 }
 
-/// No model and no optimizer keeps it, only variables that the other run's program does not have.
-bool OutcomeJudge::is_in_own_variable(Side side, const Slot& slot) const {
-  return !is_named(slot) && slot.geometry != nullptr &&
-         on(variables_, the_other(side)).lack(slot.name);
-}
-
-/// The same, and it is no outcome of the other program: that leaves none like it in a variable of
-/// its own, which might be the same under another name.
-bool OutcomeJudge::is_in_other_variable(Side side, const Outcome& outcome) const {
-  const Slot& slot = *outcome.slot;
-  return outcome.stands && is_in_own_variable(side, slot) &&
-         !on(in_own_variables_, the_other(side)).contains({slot.geometry->dtype, bytes_of(slot)});
-}
-
-void OutcomeJudge::note_other_variable(Side side, const Outcome& outcome) {
-  auto& names = on(state_.totals.outcomes.other_variables, side);
-  if (names.size() < kMostNamed) names.emplace_back(outcome.slot->name);
-}
-
 /// Gradients of parameters that both runs have at the end, but that only this run still has. Of a
 /// leaf without a name it is not known whether the other run has it.
 void OutcomeJudge::judge_reset_gradients(Side side) {
@@ -428,10 +402,7 @@ void OutcomeJudge::judge_dropped_state(Side side) {
 /// A copy that one run alone makes of what both have: of what the other one leaves it is no more,
 /// of what was there before the end it is.
 void OutcomeJudge::judge_copy(Side side, const Outcome& outcome) {
-  if (on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
-  if (is_in_other_variable(side, outcome))
-    note_other_variable(side, outcome);
-  else
+  if (!on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
     count_extra(side, outcome);
 }
 
@@ -441,7 +412,6 @@ void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   if (known && !is_kept_by_optimizer(*outcome.slot) &&
       on(state_.alone_memory, side).is_copy(*outcome.slot))
     return judge_copy(side, outcome);
-  if (is_in_other_variable(side, outcome)) return note_other_variable(side, outcome);
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
     blame_for_more(side, *why, *outcome.slot);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "compare/diff/moved_generators.hpp"
-#include "compare/diff/program_variables.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/diff/saved_files.hpp"
 #include "compare/model/content.hpp"
@@ -29,7 +28,7 @@ namespace ulpscope::comparison {
 /// the op that made it; if that was the last op, this is unknown.
 class OutcomeJudge {
  public:
-  explicit OutcomeJudge(RankState& state);
+  explicit OutcomeJudge(RankState& state) : state_(state) {}
 
   void judge();
 
@@ -58,9 +57,6 @@ class OutcomeJudge {
   [[nodiscard]] bool held_otherwise(Side side, const Outcome& outcome) const;
   void judge_shorter(Side side);
   void judge_rest(Side side);
-  [[nodiscard]] bool is_in_own_variable(Side side, const Slot& slot) const;
-  [[nodiscard]] bool is_in_other_variable(Side side, const Outcome& outcome) const;
-  void note_other_variable(Side side, const Outcome& outcome);
   void count_extra(Side side, const Outcome& outcome);
   void judge_copy(Side side, const Outcome& outcome);
   void judge_made_alone(Side side, const Outcome& outcome);
@@ -94,9 +90,6 @@ class OutcomeJudge {
   Both<Outcomes> left_;
   Both<std::set<Content>> contents_;
   Both<std::set<std::uint64_t>> storages_;
-  Both<ProgramVariables> variables_;
-  /// Dtypes and numbers of bytes of what stands in variables that the other program does not have.
-  Both<std::set<std::pair<Dtype, std::uint64_t>>> in_own_variables_;
   Both<std::set<std::string, std::less<>>> standing_;  ///< names of parameters and buffers
   std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;

@@ -47,8 +47,6 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
     on(to.known, side) = on(to.known, side) && on(more.known, side);
     on(to.extra, side) += on(more.extra, side);
     if (on(to.extra_names, side).empty()) on(to.extra_names, side) = on(more.extra_names, side);
-    if (on(to.other_variables, side).empty())
-      on(to.other_variables, side) = on(more.other_variables, side);
     on(to.extra_numbers, side) += on(more.extra_numbers, side);
     on(to.extra_saves, side) += on(more.extra_saves, side);
     on(to.unread, side) += on(more.unread, side);

@@ -62,12 +62,9 @@ struct OutcomeTotals {
   std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
   Both<std::uint64_t> extra;   ///< that one run alone leaves
   Both<std::vector<std::string>> extra_names;  ///< of the first of these that have one
-  /// That one run alone leaves in variables that the other one's program does not have: the first
-  /// of them.
-  Both<std::vector<std::string>> other_variables;
-  Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
-  Both<std::uint64_t> extra_saves;    ///< tensors that one run alone saves
-  Both<std::uint64_t> unread;         ///< that one run alone has made, and no op reads
+  Both<std::uint64_t> extra_numbers;           ///< that one run alone has computed and read
+  Both<std::uint64_t> extra_saves;             ///< tensors that one run alone saves
+  Both<std::uint64_t> unread;                  ///< that one run alone has made, and no op reads
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
   /// That end in different states, where threads may have drawn from them.
   std::vector<std::string> shared_generators;

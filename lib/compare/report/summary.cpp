@@ -139,12 +139,6 @@ namespace {
   return fmt::format(", {} not judged", core::counted(report.replay->unjudged, "op"));
 }
 
-[[nodiscard]] std::string left_alone(const Coverage& coverage) {
-  std::string words;
-  for (const std::string& run : left_alone_words(coverage)) words += "; " + run;
-  return words;
-}
-
 }  // namespace
 
 std::string what_happened(const Finding& finding) {
@@ -183,11 +177,10 @@ std::string summary(const Report& report, const std::string& reason) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
       const EnvironmentDifference* const codes = exit_codes(report);
-      return fmt::format("identical: {} aligned, every {} is equal{}{}{}",
+      return fmt::format("identical: {} aligned, every {} is equal{}{}",
                          core::counted(report.coverage.aligned, "event"),
                          report.first_absorbed() ? "outcome" : "compared value",
                          rewritten ? ", though the op lists differ" : "",
-                         left_alone(report.coverage),
                          codes == nullptr ? ""
                                           : fmt::format("; the exit codes are {} and {}",
                                                         *codes->reference, *codes->candidate));
@@ -206,15 +199,6 @@ std::string summary(const Report& report, const std::string& reason) {
       return "inconclusive: " + reason;
   }
   return {};
-}
-
-std::vector<std::string> left_alone_words(const Coverage& coverage) {
-  constexpr std::size_t kNamed = 4;
-  std::vector<std::string> words;
-  for (const Side side : kSides)
-    if (const auto& variables = on(coverage.other_variables, side); !variables.empty())
-      words.push_back(fmt::format("only the {} leaves {}", name(side), listed(variables, kNamed)));
-  return words;
 }
 
 }  // namespace ulpscope::comparison

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "ulpscope/report.hpp"
 
@@ -17,10 +16,6 @@ namespace ulpscope::comparison {
 
 /// "max_ulp 4, rtol 1e-05": those that are set.
 [[nodiscard]] std::string limits_words(const Limits& limits);
-
-/// "only the candidate leaves out and acc", for each run that leaves tensors in variables that the
-/// other one's program does not have.
-[[nodiscard]] std::vector<std::string> left_alone_words(const Coverage& coverage);
 
 /// One sentence for people. `reason` says why the verdict is inconclusive.
 [[nodiscard]] std::string summary(const Report& report, const std::string& reason);

@@ -46,7 +46,7 @@ ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, in_outcome, goes_on, shifts_d
                 arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
-                outcomes_recorded, other_variables, roots, unseen)
+                outcomes_recorded, roots, unseen)
 ULPSCOPE_FIELDS(OutsideValue, step, event, op, module, tensor, ulp_max, absolute_max, scaled_max,
                 limits)
 ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
@@ -81,8 +81,8 @@ ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, lane_order,
                 after_forward, order_event, after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, extra_names,
-                other_variables, extra_numbers, extra_saves, unread, extra_draws, shared_generators,
-                raced, touched_alone, too_many)
+                extra_numbers, extra_saves, unread, extra_draws, shared_generators, raced,
+                touched_alone, too_many)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,
                 work_moved, cut_off, reads, verified, data, data_values, operations, op_budgets,
                 replay, outcomes, evidence)

@@ -181,10 +181,7 @@ struct Coverage {
   /// Parameters, buffers and other memory that both runs left when they ended, and that were
   /// compared.
   std::uint64_t outcomes = 0;
-  bool outcomes_recorded = true;  ///< recorded in both runs
-  /// Tensors that one run leaves in variables that the other one's program does not have, by these
-  /// (the first of them).
-  Both<std::vector<std::string>> other_variables;
+  bool outcomes_recorded = true;    ///< recorded in both runs
   std::uint64_t roots = 0;          ///< models with parameters, in the run and rank that has most
   std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
 };

@@ -157,8 +157,7 @@ struct Slot {
   std::uint32_t writer_lane = 0;
   std::uint8_t alignment = 0;          ///< data pointer modulo 64
   const Geometry* geometry = nullptr;  ///< null with slot_flag::undefined
-  std::string_view name;  ///< "layer1.conv1.weight", "fc.bias.grad"; of an outcome without flags a
-                          ///< variable ("best['w'] = last"); empty if it has no name
+  std::string_view name;  ///< "layer1.conv1.weight", "fc.bias.grad"; empty if it has no name
 };
 
 /// Argument of an op that is not a tensor, in the schema's spelling.

@@ -26,8 +26,6 @@ _SIGNATURES = {
     "learn": (None, [ctypes.c_void_p, ctypes.c_void_p]),
     "forget_gradients": (None, []),
     "keep": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint32]),
-    "forget_variables": (None, []),
-    "keep_variable": (None, [ctypes.c_void_p, ctypes.c_char_p]),
     "forget_root": (None, [ctypes.c_uint32]),
     "begin_swap": (None, [ctypes.c_void_p] * 2),
     "end_swap": (None, [ctypes.c_void_p] * 4),

@@ -4,7 +4,7 @@ torch.compile and are not given keyword arguments."""
 import functools
 import threading
 
-from . import capture, compilation, generators, swaps, tensors, trees, variables
+from . import capture, compilation, generators, swaps, tensors, trees
 from .guard import failed
 
 _LIBRARY_MODULES = "torch.nn.modules."
@@ -120,7 +120,6 @@ def follow(module) -> None:
     """To be called when torch.nn.modules.module has just been imported."""
     compilation.follow(module)
     capture.at_ends(lambda library: None, _look_again)
-    variables.follow()
     global _hooks, _script_module
     tensors.follow(module.torch._C, module.torch.Tensor, module.Parameter)
     swaps.follow(module.torch._C)

@@ -305,6 +305,30 @@ TEST_SUITE("another tensor") {
     CHECK_FALSE(report.findings[0].diverges);
   }
 
+  TEST_CASE(
+      "where they give the same and what the op keeps aside is read, they are the difference") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      two_branches(run, [&](const Tensor& left, const Tensor& right) {
+        Tensor kept;
+        auto similarity = run.op("aten::cosine_similarity");
+        similarity.in(changed ? right : left, "x1").in(changed ? left : right, "x2");
+        (void)similarity
+            .calls([&] {
+              kept = run.op("aten::linalg_vector_norm")
+                         .in(changed ? right : left)
+                         .out(labelled(changed ? "norm of right" : "norm of left"));
+            })
+            .out(labelled("similarity"));
+        run.op("aten::div").in(kept).out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::cosine_similarity");
+    CHECK(report.first()->kind == FindingKind::arguments);
+    CHECK(cause_ids(report) == "argument");
+    CHECK(diverging(report) == 1);
+  }
+
   TEST_CASE("a list that lacks what one run alone made has no other tensors behind it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -94,7 +94,7 @@ TEST_SUITE("python programs") {
     CHECK(first_cause(report_of(program(true))) == "data-order");
   }
 
-  TEST_CASE("other data where a generator of Python is further in its stream are a shift") {
+  TEST_CASE("other data where a generator of Python is further in its stream may be a shift") {
     const auto states = [](const std::string& reference, const std::string& candidate) {
       return report_of([=](RunBuilder& run, bool changed) {
         run.step(0).environment("note.rng.python", changed ? candidate : reference);
@@ -103,10 +103,10 @@ TEST_SUITE("python programs") {
       });
     };
     const Report report = states("c0ffee at 12", "c0ffee at 10");
-    CHECK(first_cause(report) == "rng-shift");
-    CHECK(report.causes[0].confidence == Confidence::likely);
-    CHECK(has(report.causes[0].evidence.at(0),
-              "the generator python is at two places of one stream"));
+    const Cause* const cause = find_cause(report, "rng-shift");
+    REQUIRE(cause != nullptr);
+    CHECK(cause->confidence == Confidence::possible);
+    CHECK(has(cause->evidence.at(0), "the generator python is at two places of one stream"));
     CHECK(find_cause(states("c0ffee at 12", "beef at 12"), "rng-shift") == nullptr);
     CHECK(find_cause(states("c0ffee at 12", "c0ffee at 12"), "rng-shift") == nullptr);
   }

@@ -1232,6 +1232,29 @@ TEST_SUITE("sequence") {
     CHECK(report.coverage.only_reference == 0);
   }
 
+  TEST_CASE("a part that both runs have is another tensor, though one run takes it once more") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor y =
+          run.op("aten::exp").in(run.data(labelled("x"))).out(Values({4}, {1, 2, 3, 4}));
+      const Tensor head = run.view(y, {2}, {1});
+      const Tensor tail = run.view(y, {2}, {1}, 2);
+      const auto take = [&](const Tensor& part) {
+        run.op("aten::slice")
+            .given(y, slot_flag::metadata_only)
+            .flag(event_flag::view)
+            .returns_view(part);
+      };
+      take(head);
+      take(tail);
+      if (changed) take(tail);
+      run.op("aten::log").in(changed ? tail : head, "self").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::log");
+    CHECK(report.first()->kind == FindingKind::arguments);
+  }
+
   TEST_CASE("a view that one run takes inside of an op explains no other order after it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

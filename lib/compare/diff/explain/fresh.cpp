@@ -61,6 +61,8 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   if (no_matter) {
     ops.inputs_differ = false;
     ops.judgement.differs = false;
+    // Of what it keeps aside for its backward.
+    if (!ops.inside_differing.empty() || !ops.inside.same()) ops.why = source;
     return;
   }
   ops.state.book.make_diverging(source);

@@ -93,16 +93,20 @@ namespace {
 }
 
 /// A run reads another part than the other one, through a view that an op of its own has made.
+/// Where both runs have both parts, the program gives the op another one.
 [[nodiscard]] std::optional<Source> part_viewed_alone(const OpPair& ops, const SlotPair& slot) {
   const Geometry& a = *slot.reference->geometry;
   const Geometry& b = *slot.candidate->geometry;
   if (a.sizes == b.sizes && a.strides == b.strides && a.storage_offset == b.storage_offset)
     return std::nullopt;
+  std::optional<Source> source;
   for (const Side side : kSides)
-    if (auto source =
-            ops.state.ledger.find(differing::viewed_part(side, *slot.of(side), ops.scene.step)))
-      return source;
-  return std::nullopt;
+    if (!source)
+      source = ops.state.ledger.find(differing::viewed_part(side, *slot.of(side), ops.scene.step));
+  if (source && other_tensor(ops.scene, ops.at, slot, ops.state.data_reads, ops.state.models,
+                             ops.state.other_parameters))
+    return std::nullopt;
+  return source;
 }
 
 /// Recording has given a run the value of a different call: nothing follows from it.

@@ -7,7 +7,6 @@
 #include "compare/model/value_match.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
-#include "compare/report/summary.hpp"
 #include "core/counts.hpp"
 #include "core/glob.hpp"
 
@@ -105,11 +104,6 @@ void add_trained(const Case& of, Cause& cause) {
       in_lists(Side::reference) == in_lists(Side::candidate))
     return std::nullopt;
   return in_lists(Side::reference) ? Side::reference : Side::candidate;
-}
-
-[[nodiscard]] bool compared_every_outcome(const Coverage& coverage) {
-  return coverage.outcomes_recorded && coverage.other_variables.reference.empty() &&
-         coverage.other_variables.candidate.empty();
 }
 
 }  // namespace
@@ -269,15 +263,15 @@ std::optional<Cause> structure(const Case& of) {
 std::optional<Cause> harmless_rewrite(const Case& of) {
   if (of.report().verdict != Verdict::identical || of.finding().goes_on) return std::nullopt;
   const Coverage& coverage = of.report().coverage;
-  Cause cause = of.cause("harmless-rewrite", compared_every_outcome(coverage) ? Confidence::certain
-                                                                              : Confidence::likely);
-  cause.against = left_alone_words(coverage);
   if (const auto& absorbed = of.finding().absorbed) {
+    Cause cause = of.cause("harmless-rewrite",
+                           coverage.outcomes_recorded ? Confidence::certain : Confidence::likely);
     cause.evidence = {fmt::format(
         "{}; values in between do too, up to {}, and no outcome does",
         of.is(FindingKind::arguments) ? "arguments differ" : "the op lists differ", absorbed->op)};
     return cause;
   }
+  Cause cause = of.cause("harmless-rewrite", Confidence::certain);
   cause.evidence = {"the op lists differ, and every value that both runs have is equal"};
   return cause;
 }

@@ -87,7 +87,7 @@ namespace {
 [[nodiscard]] Cause shifted_by_draws_elsewhere(const Case& of,
                                                const EnvironmentDifference& generator) {
   constexpr std::string_view kNoted = "note.rng.";
-  Cause cause = of.cause("rng-shift", Confidence::likely);
+  Cause cause = of.cause("rng-shift", Confidence::possible);
   const std::string when = when_words(generator);
   cause.evidence = {fmt::format(
       "the generator {} is at two places of one stream{}{}: one run has drawn from it more often",
