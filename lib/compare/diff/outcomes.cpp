@@ -399,10 +399,28 @@ void OutcomeJudge::judge_dropped_state(Side side) {
   }
 }
 
+/// A copy of its own of the same size, of something that the other run does not leave.
+bool OutcomeJudge::leaves_copy_like(Side side, const Slot& copy) const {
+  const AloneMemory& alone = on(state_.alone_memory, side);
+  return std::any_of(on(left_, side).begin(), on(left_, side).end(), [&](const Outcome& one) {
+    return one.stands && is_known(*one.slot) && bytes_of(*one.slot) == bytes_of(copy) &&
+           one.slot->geometry->dtype == copy.geometry->dtype && alone.made(*one.slot) &&
+           alone.is_copy(*one.slot) &&
+           !on(contents_, the_other(side)).contains(content_of(*one.slot));
+  });
+}
+
 /// A copy that one run alone makes of what both have: of what the other one leaves it is no more,
-/// of what was there before the end it is.
+/// of what was there before the end it is. Where both keep one, they have kept it at other times.
 void OutcomeJudge::judge_copy(Side side, const Outcome& outcome) {
-  if (!on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
+  const Slot& copy = *outcome.slot;
+  if (on(contents_, the_other(side)).contains(content_of(copy))) return;
+  const std::optional<Source> why = reason(side, outcome);
+  if (why && outcome.stands && leaves_copy_like(the_other(side), copy))
+    blame(*why, [](Record& record) {
+      record.evidence.left_alone = "each run leaves a copy of something else";
+    });
+  else
     count_extra(side, outcome);
 }
 

@@ -58,6 +58,7 @@ class OutcomeJudge {
   void judge_shorter(Side side);
   void judge_rest(Side side);
   void count_extra(Side side, const Outcome& outcome);
+  [[nodiscard]] bool leaves_copy_like(Side side, const Slot& copy) const;
   void judge_copy(Side side, const Outcome& outcome);
   void judge_made_alone(Side side, const Outcome& outcome);
   void blame_for_more(Side side, const Source& source, const Slot& left);

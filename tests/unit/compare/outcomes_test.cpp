@@ -195,6 +195,20 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "leaves 1 tensor"));
   }
 
+  TEST_CASE("copies that both keep, of what was there at other times, are two outcomes") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (!changed) left.push_back(run.op("aten::clone").in(weight).out(labelled("w1")));
+      run.op("aten::add_").in(weight).writes(weight, labelled("w2"));
+      if (changed) left.push_back(run.op("aten::clone").in(weight).out(labelled("w2")));
+      run.op("aten::add_").in(weight).writes(weight, labelled("w3"));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::clone");
+  }
+
   TEST_CASE("a number negated twice is a copy of what the other run leaves") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
