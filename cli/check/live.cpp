@@ -390,18 +390,27 @@ class Live {
   /// Of those that are not kept; empty if all of them were compared in time.
   [[nodiscard]] std::string uncompared_steps() const {
     if (!steps_.open().empty()) return steps_.open();
-    if (ends_from_ <= static_cast<std::int64_t>(steps_.steps())) return {};
-    return fmt::format("some of the steps {} - {} were removed before they could be compared",
-                       steps_.steps(), ends_from_ - 1);
+    const auto compared = static_cast<std::int64_t>(steps_.steps());
+    if (ends_from_ <= compared) return {};
+    const std::int64_t end = std::min(ends_from_, ended_after_ + 1);
+    if (end <= compared)
+      return fmt::format("the steps before {} were removed before the ends could be compared",
+                         ends_from_);
+    return removed_steps(steps_.steps(), static_cast<std::uint64_t>(end));
   }
 
-  /// Of what both still have. Of the one that goes on alone that is what it had when the other one
-  /// ended.
+  /// Of what both still have, which may be no step. Of the one that goes on alone that is what it
+  /// had when the other one ended.
   [[nodiscard]] Report compare_ends() {
-    ends_from_ = std::max(first_step(*open_run(end_of(reference_))),
-                          first_step(*open_run(end_of(candidate_))));
-    const auto reference = opened(reference_, ends_from_);
-    const auto candidate = opened(candidate_, ends_from_);
+    {
+      const auto reference = open_run(end_of(reference_));
+      const auto candidate = open_run(end_of(candidate_));
+      ends_from_ = std::max(first_step(*reference), first_step(*candidate));
+      ended_after_ = std::min(newest_step(*reference), newest_step(*candidate));
+    }
+    const bool has_common = ends_from_ <= ended_after_;
+    const auto reference = opened(reference_, has_common ? ends_from_ : kSetup);
+    const auto candidate = opened(candidate_, has_common ? ends_from_ : kSetup);
     CompareOptions options;
     options.allow_longer = options_.allow_longer;
     options.any_exit_code = true;  // one of them may have been ended
@@ -437,10 +446,11 @@ class Live {
   PrefixJudge judge_;
   StepFollower steps_;
   LiveResult result_;
-  Side* alone_ = nullptr;            ///< goes on after the other one's end
-  bool is_cut_short_ = false;        ///< that one was ended
-  std::uint64_t look_past_at_ = 0;   ///< when it has begun so many steps
-  std::int64_t ends_from_ = kSetup;  ///< the first step that both still have in the end
+  Side* alone_ = nullptr;              ///< goes on after the other one's end
+  bool is_cut_short_ = false;          ///< that one was ended
+  std::uint64_t look_past_at_ = 0;     ///< when it has begun so many steps
+  std::int64_t ends_from_ = kSetup;    ///< the first step that both still have in the end
+  std::int64_t ended_after_ = kSetup;  ///< the last step of the one that has fewer
   std::uint64_t common_steps_ = 0;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_look_ = start_;

@@ -54,6 +54,13 @@ std::string steps_in_words(std::uint64_t first, std::uint64_t end) {
 
 }  // namespace
 
+std::string removed_steps(std::uint64_t first, std::uint64_t end) {
+  const std::string steps = steps_in_words(first, end);
+  return end - first == 1
+             ? fmt::format("{} was removed before it could be compared", steps)
+             : fmt::format("some of {} were removed before they could be compared", steps);
+}
+
 Report compare_dumps(const std::string& reference, const std::string& candidate) {
   const auto a = open_run(reference);
   const auto b = open_run(candidate);
@@ -83,8 +90,7 @@ std::optional<Report> StepFollower::look(std::uint64_t end) {
     return if_certain(*report, static_cast<std::int64_t>(first), end);
   next_ = end;
   if (!report || std::min(report->reference.steps, report->candidate.steps) < end - first) {
-    open_ = fmt::format("some of {} were removed before they could be compared",
-                        steps_in_words(first, end));
+    open_ = removed_steps(first, end);
     throw Error(ErrorCode::incomplete, open_,
                 "keep more steps: --window of live, --keep-last of record");
   }

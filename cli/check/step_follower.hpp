@@ -12,6 +12,9 @@ namespace ulpscope::cli {
 /// Of two dumps as the command line names them.
 [[nodiscard]] Report compare_dumps(const std::string& reference, const std::string& candidate);
 
+/// Says that what both had of the steps in [first, end) was removed before it was compared.
+[[nodiscard]] std::string removed_steps(std::uint64_t first, std::uint64_t end);
+
 /// Compares two dumps step by step while one or both are being recorded, segment by segment.
 class StepFollower {
  public:

@@ -147,7 +147,7 @@ def live_equal(runs):
 
 def was_removed(done):
     """Whether the faster program was too far ahead for the steps that a small window keeps (cli/docs/checking.md)."""
-    return done.returncode == 2 and "were removed before" in done.stdout
+    return done.returncode == 2 and " removed before " in done.stdout
 
 
 def live_longer(runs):
@@ -174,6 +174,35 @@ def live_longer(runs):
         more.append(json.loads(done.stdout)["coverage"]["only_candidate"])
     a_step = more[0] // 90
     expect(abs(more[0] - more[1]) < a_step, f"events of the candidate alone: {more[0]} or {more[1]}")
+
+
+def is_complete(dump):
+    try:
+        with open(os.path.join(dump, "status.json"), encoding="utf8") as file:
+            return json.load(file)["complete"]
+    except FileNotFoundError:
+        return False
+
+
+def has_file(dump):
+    return any(name.endswith(".h5") for _, _, names in os.walk(dump) for name in names)
+
+
+def live_too_far_ahead(runs):
+    """The shorter run has ended before anything of the longer one is written, whose first steps are then removed."""
+    dumps = [os.path.join(runs.folder, "dumps", run) for run in ("run-1", "run-2")]
+    longer = runs.start("live", "--window", "4", "-o", "dumps", "--", runs.bare, "--steps", "10", "---",
+                        runs.bare, "--steps", "100")
+    while longer.poll() is None and not has_file(dumps[1]):
+        time.sleep(0.001)
+    with open(f"/proc/{longer.pid}/task/{longer.pid}/children", encoding="utf8") as file:
+        recorders = [int(process) for process in file.read().split()]
+    os.kill(recorders[1], signal.SIGSTOP)
+    wait_for(lambda: is_complete(dumps[0]))
+    os.kill(recorders[1], signal.SIGCONT)
+    output, errors = longer.communicate(timeout=200)
+    expect(longer.returncode == 2, f"exit code {longer.returncode}: {output}{errors}")
+    expect(output.startswith("INCONCLUSIVE") and " removed before " in " ".join(output.split()), output + errors)
 
 
 def live_diverged_before_end(runs):
@@ -388,7 +417,8 @@ def bisected_equal(runs):
 
 CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
-                      killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
+                      killed_when_stopped, live_diverged, live_equal, live_longer, live_too_far_ahead,
+                      live_diverged_before_end,
                       live_process_without_steps, live_threads, live_other_exit_code,
                       cannot_run, live_not_recorded, live_killed, values_of_another_rank,
                       exchanging_ranks, threads_apart, stopped_before, live_without_recorder,
