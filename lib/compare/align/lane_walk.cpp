@@ -32,17 +32,18 @@ void LaneWalk::skip_preparation(Side side) {
   if (auto& reader = on(readers_, side)) reader->skip_preparation();
 }
 
-void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
-                     std::optional<Side> only) {
-  step_ = {{step, candidate_step}, only, std::move(forward)};
+void LaneWalk::begin(const StepsToCompare& steps, ForwardId forward) {
+  steps_ = steps;
+  forward_ = std::move(forward);
   waiting_ = {};
   window_events_ = limits_.events;
   looked_ahead_ = false;
+  reads_over_border_ = false;
   load();
 }
 
 void LaneWalk::preview(Side side, std::int64_t step, std::int64_t candidate_step) {
-  step_.number = {step, candidate_step};
+  steps_ = StepsToCompare::one(step, candidate_step);
   Both<std::unique_ptr<Window>> windows;
   for (const Side one : kSides) {
     const auto& reader = on(readers_, one);
@@ -70,10 +71,9 @@ void LaneWalk::read_windows() {
   for (const Side side : kSides) {
     auto& reader = on(readers_, side);
     auto& events = on(waiting_, side);
-    const std::int64_t step = on(step_.number, side);
-    const bool reads = reader && step_.only.value_or(side) == side;
-    if (reads) reader->read(step, window_events_, events);
-    on(last, side) = !reads || !reader->step() || *reader->step() > step;
+    const bool reads = reader && steps_.only.value_or(side) == side;
+    if (reads) reader->read(last_step(side), window_events_, events);
+    on(last, side) = !reads || !reader->step() || *reader->step() > last_step(side);
     on(windows, side) = std::make_unique<Window>(std::move(events), on(last, side));
     events.clear();
   }
@@ -93,7 +93,8 @@ std::uint64_t LaneWalk::align_windows() {
   const Both<std::uint32_t> ids{lanes.reference ? lanes.reference->id : 0,
                                 lanes.candidate ? lanes.candidate->id : 0};
   WindowAlignment alignment =
-      align(windows_.window(Side::reference), windows_.window(Side::candidate), ids, step_.forward);
+      align(windows_.window(Side::reference), windows_.window(Side::candidate), ids, forward_,
+            steps_.are_several());
   windows_.set_entries(std::move(alignment.entries));
   effort_.operations += alignment.operations;
   return alignment.given_up;
@@ -101,7 +102,7 @@ std::uint64_t LaneWalk::align_windows() {
 
 /// The run of which the last entries of the step have no partner, if it is one run alone.
 std::optional<Side> LaneWalk::side_with_more() const {
-  if (step_.only || entries().empty() || entries().back().aligned()) return std::nullopt;
+  if (steps_.only || entries().empty() || entries().back().aligned()) return std::nullopt;
   const Side side = entries().back().reference == kNoIndex ? Side::candidate : Side::reference;
   const auto of_other = [&](const Entry& entry) {
     return side == Side::reference ? entry.candidate != kNoIndex : entry.reference != kNoIndex;
@@ -118,16 +119,19 @@ bool LaneWalk::read_over_border() {
   if (!side) return false;
   const Side other = the_other(*side);
   for (const Side one : kSides)
-    if (const auto& reader = on(readers_, one);
-        !reader || reader->step() != on(step_.number, one) + 1)
+    if (const auto& reader = on(readers_, one); !reader || reader->step() != last_step(one) + 1)
       return false;
   auto first = entries().end();
   while (first != entries().begin() && !std::prev(first)->aligned()) --first;
   const std::uint32_t item = *side == Side::reference ? first->reference : first->candidate;
   auto& reader = *on(readers_, other);
-  const std::size_t count = events_before_border(windows_.window(*side), item, reader.peek(),
-                                                 on(readers_, *side)->peek());
+  const std::vector<HeldEvent> begins = reader.peek();
+  const std::vector<HeldEvent> beside = on(readers_, *side)->peek();
+  const Window& longer = windows_.window(*side);
+  std::size_t count = events_carried_over(longer, item, begins, beside);
+  if (count == 0) count = events_before_border(longer, item, begins, beside);
   if (count == 0) return false;
+  reads_over_border_ = true;
   Both<std::unique_ptr<Window>> windows;
   for (const Side one : kSides) {
     std::vector<HeldEvent> events = windows_.window(one).from_item(0);
@@ -172,7 +176,7 @@ void LaneWalk::give_up() {
   if (reference_ends != windows_.window(Side::candidate).last())
     longer = reference_ends ? Side::candidate : Side::reference;
   else if (!looked_ahead_)
-    longer = side_that_comes_back(windows_.windows(), readers_, step_.number, limits_.events);
+    longer = side_that_comes_back(windows_.windows(), readers_, steps_.last, limits_.events);
   looked_ahead_ = looked_ahead_ || !longer;
 
   const Both<std::uint32_t> first = first_unsettled();
@@ -196,6 +200,30 @@ bool LaneWalk::ends_here(Side side) const {
   return !reader || (!reader->step() && windows_.window(side).last());
 }
 
+/// Those of the current entry. The run that it lacks is taken to be as far as the other one.
+Both<std::int64_t> LaneWalk::current_steps() const {
+  if ((!steps_.are_several() && !reads_over_border_) || at_end()) return steps_.first;
+  const std::int64_t beyond = reads_over_border_ ? 1 : 0;
+  const auto at_most = [&](Side side, std::int64_t step) {
+    return std::min(step, last_step(side) + beyond);
+  };
+  const Entry& entry = current();
+  const EventPair events = events_of(entry);
+  Both<std::int64_t> steps;
+  if (events.reference != kNoIndex)
+    steps.reference = at_most(Side::reference,
+                              windows_.window(Side::reference).held(events.reference).block->step);
+  if (events.candidate != kNoIndex)
+    steps.candidate = at_most(Side::candidate,
+                              windows_.window(Side::candidate).held(events.candidate).block->step);
+  const std::int64_t apart = steps_.first.candidate - steps_.first.reference;
+  if (events.reference == kNoIndex)
+    steps.reference = std::min(steps.candidate - apart, steps_.last.reference);
+  if (events.candidate == kNoIndex)
+    steps.candidate = std::min(steps.reference + apart, steps_.last.candidate);
+  return steps;
+}
+
 Scene LaneWalk::scene() const {
   Scene scene;
   scene.runs = course_.runs;
@@ -203,8 +231,9 @@ Scene LaneWalk::scene() const {
   static const Lane kNoLane;
   for (const Side side : kSides) on(scene.lanes, side) = lane(side) ? &*lane(side) : &kNoLane;
   scene.windows = windows_.windows();
-  scene.step = step_.number.reference;
-  scene.candidate_step = step_.number.candidate;
+  const Both<std::int64_t> steps = current_steps();
+  scene.step = steps.reference;
+  scene.candidate_step = steps.candidate;
   scene.partners = {windows_.certain_partners(Side::reference),
                     windows_.certain_partners(Side::candidate)};
   scene.generation = generation();

@@ -14,6 +14,21 @@
 
 namespace ulpscope::comparison {
 
+/// The steps that are compared as one: mostly one of each run, whose numbers may differ.
+struct StepsToCompare {
+  Both<std::int64_t> first;
+  Both<std::int64_t> last;
+  std::optional<Side> only;  ///< the other run has no such steps
+
+  [[nodiscard]] bool are_several() const {
+    return first.reference != last.reference || first.candidate != last.candidate;
+  }
+  [[nodiscard]] static StepsToCompare one(std::int64_t reference, std::int64_t candidate,
+                                          std::optional<Side> only = {}) {
+    return {{reference, candidate}, {reference, candidate}, only};
+  }
+};
+
 /// Walks one lane of both runs through one step after another, aligned entry by entry. A long step
 /// is read and aligned piece by piece. Either run may lack the lane.
 class LaneWalk {
@@ -29,10 +44,9 @@ class LaneWalk {
   /// Skips what prepares the forward of one run's next step.
   void skip_preparation(Side side);
 
-  /// Aligns the lane's events in a step, whose number may differ between the runs.
-  /// With `only` the other run has no such step: nothing of it is read.
-  void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
-             std::optional<Side> only = {});
+  /// Aligns the lane's events in the steps, of which both runs have at least one or only one run
+  /// has any: nothing of the other one is read then.
+  void begin(const StepsToCompare& steps, ForwardId forward);
   /// Shows the next unread events of only `side`, as entries without a partner. They stay unread.
   void preview(Side side, std::int64_t step, std::int64_t candidate_step);
   [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
@@ -78,6 +92,7 @@ class LaneWalk {
   [[nodiscard]] std::optional<Side> side_with_more() const;
   void cut();
   [[nodiscard]] bool is_over(Side side) const;
+  [[nodiscard]] Both<std::int64_t> current_steps() const;
   void give_up();
   /// The first item of each side after the entries that are settled.
   [[nodiscard]] Both<std::uint32_t> first_unsettled() const;
@@ -88,17 +103,14 @@ class LaneWalk {
     Both<std::uint32_t> ranks;
     Both<std::optional<Lane>> lanes;
   };
-  /// The step that is walked, or one run's alone.
-  struct Step {
-    Both<std::int64_t> number;
-    std::optional<Side> only;
-    ForwardId forward;
-  };
+  /// The last of the steps that are walked.
+  [[nodiscard]] std::int64_t last_step(Side side) const { return on(steps_.last, side); }
 
   Course course_;
   WindowLimits limits_;
   Both<std::optional<LaneReader>> readers_;
-  Step step_;
+  StepsToCompare steps_;
+  ForwardId forward_;
   Both<std::vector<HeldEvent>> waiting_;
   AlignedWindows windows_;
   std::size_t cursor_ = 0;
@@ -106,7 +118,8 @@ class LaneWalk {
   std::size_t window_events_ = 0;
   Effort effort_;
   bool more_ = false;
-  bool looked_ahead_ = false;  ///< for nothing, in this step
+  bool reads_over_border_ = false;  ///< of the next step, too
+  bool looked_ahead_ = false;       ///< for nothing, in this step
 };
 
 }  // namespace ulpscope::comparison

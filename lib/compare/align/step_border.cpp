@@ -4,6 +4,7 @@
 #include <compare>
 #include <set>
 
+#include "compare/align/step_sketch.hpp"
 #include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
@@ -24,6 +25,14 @@ struct OpKey {
   return {structure_key(op, Place::counts), input_key(op), output_key(op)};
 }
 
+/// Ops among the items from `first` on.
+[[nodiscard]] std::vector<std::uint32_t> op_events(const Window& window, std::uint32_t first) {
+  std::vector<std::uint32_t> ops;
+  for (const Item& item : window.items().subspan(first))
+    if (item.op) ops.push_back(item.event);
+  return ops;
+}
+
 /// In order, without scopes.
 struct Op {
   std::uint32_t event = kNoIndex;
@@ -32,8 +41,8 @@ struct Op {
 
 [[nodiscard]] std::vector<Op> ops_of(const Window& window, std::uint32_t first) {
   std::vector<Op> ops;
-  for (const Item& item : window.items().subspan(first))
-    if (item.op) ops.push_back({item.event, key_of(window.event(item.event))});
+  for (const std::uint32_t event : op_events(window, first))
+    ops.push_back({event, key_of(window.event(event))});
   return ops;
 }
 
@@ -70,6 +79,32 @@ std::size_t events_before_border(const Window& window, std::uint32_t first,
     count = own.end(op.event);
   }
   return count;
+}
+
+std::size_t events_carried_over(const Window& window, std::uint32_t first,
+                                const std::vector<HeldEvent>& begins,
+                                const std::vector<HeldEvent>& begins_beside) {
+  const std::vector<std::uint32_t> ends = op_events(window, first);
+  const Window own(begins, true);
+  const std::vector<std::uint32_t> ops = op_events(own, 0);
+  const auto updates = [](const Event& op) { return op.phase == Phase::optimizer; };
+  auto next = ops.begin();
+  bool has_forward = false;
+  for (const std::uint32_t end : ends) {
+    const Event& op = window.event(end);
+    const bool is_there = next != ops.end() && own.event(*next).op == op.op &&
+                          updates(own.event(*next)) == updates(op);
+    if (!is_there && !updates(op)) return 0;
+    if (is_there) ++next;
+    has_forward = has_forward || op.phase == Phase::forward;
+  }
+  if (!has_forward) return 0;
+  const std::size_t count = next == ops.end() ? begins.size() : *next;
+  const Keys ours = outside_data(sketch(window.from_item(first)));
+  const Keys theirs =
+      outside_data(sketch({begins.begin(), begins.begin() + static_cast<std::ptrdiff_t>(count)}));
+  const Keys beside = outside_data(sketch(begins_beside));
+  return shared(ours, theirs) > shared(theirs, beside) ? count : 0;
 }
 
 }  // namespace ulpscope::comparison

@@ -1,8 +1,11 @@
 #include "compare/align/window_alignment.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
@@ -139,11 +142,12 @@ class RelaxedPass {
 class WindowAligner {
  public:
   WindowAligner(const Both<const Window*>& windows, const Both<std::uint32_t>& lanes,
-                const ForwardId& forward, const AlignmentLimits& limits)
+                const ForwardId& forward, bool several_steps, const AlignmentLimits& limits)
       : windows_(windows),
         lanes_(lanes),
         outside_(forward),
         limits_(limits),
+        several_steps_(several_steps),
         has_ops_(has_ops(*windows.reference) || has_ops(*windows.candidate)) {}
 
   [[nodiscard]] WindowAlignment run() {
@@ -234,22 +238,53 @@ class WindowAligner {
     return count;
   }
 
+  using Roots = std::unordered_set<std::string_view>;
+
+  /// The roots whose parameters each optimizer updates.
+  [[nodiscard]] std::unordered_map<std::uint64_t, Roots> trained_roots(Side side) const {
+    std::unordered_map<std::uint64_t, Roots> roots;
+    const Window& events = window(side);
+    for (std::uint32_t index = 0; index < events.size(); ++index) {
+      if (events.event(index).kind != EventKind::optimizer) continue;
+      Roots& own = roots[events.event(index).object];
+      for (std::uint32_t inner = index + 1; inner < events.end(index); ++inner)
+        if (updates_parameter(events.event(inner))) own.insert(events.event(inner).root);
+    }
+    return roots;
+  }
+
   /// Optimizers' ops are not paired across a skipped update: for each item, how many times
   /// gradients that backward had left were dropped before it.
   void count_dropped_gradients(Side side) {
     auto& dropped = on(dropped_, side);
     dropped.clear();
+    const auto trained = trained_roots(side);
     std::uint32_t times = 0;
     bool left = false;
-    std::optional<std::size_t> zeroed;           // the item that first set one of them to zero
-    std::unordered_set<std::string_view> taken;  // parameters that have a gradient
+    Roots roots_left;
+    std::optional<std::size_t> zeroed;  // the item that first set one of them to zero
+    std::set<std::pair<std::string_view, std::string_view>> taken;  // parameters with a gradient
+    /// Gradients of what the optimizer trains are there no longer; of all, if that is not known.
+    const auto forget = [&](std::uint64_t optimizer) {
+      const auto own = trained.find(optimizer);
+      if (own == trained.end() || own->second.empty()) {
+        roots_left.clear();
+        return std::exchange(left, false);
+      }
+      std::size_t forgotten = 0;
+      for (const std::string_view root : own->second) forgotten += roots_left.erase(root);
+      left = !roots_left.empty();
+      return forgotten > 0;
+    };
     for (const Item& item : window(side).items()) {
       const Event& event = window(side).event(item.event);
       bool drops = false;
       if (event.kind == EventKind::gradient && takes_over_gradient(window(side), item.event))
-        drops = !gradient_name(event).empty() && !taken.insert(gradient_name(event)).second;
+        drops = !gradient_name(event).empty() &&
+                !taken.emplace(event.root, gradient_name(event)).second;
       if (in_backward(event)) {
         left = true;
+        if (event.kind == EventKind::gradient) roots_left.insert(event.root);
         if (zeroed) {
           for (std::size_t k = *zeroed; k < dropped.size(); ++k) ++dropped[k];
           ++times;
@@ -257,10 +292,14 @@ class WindowAligner {
           taken.clear();
         }
       } else if (event.kind == EventKind::zero_grad) {
-        drops = left;
-        left = false;
+        drops = forget(event.object);
       } else if (event.kind == EventKind::optimizer || updates_parameter(event)) {
-        left = false;
+        if (event.kind == EventKind::optimizer) {
+          static_cast<void>(forget(event.object));
+        } else {
+          roots_left.erase(event.root);
+          left = !roots_left.empty();
+        }
         zeroed.reset();
         taken.clear();
       } else if (left && !zeroed && zeroes_gradient(event)) {
@@ -319,6 +358,10 @@ class WindowAligner {
     std::uint64_t structure = structure_key(event, Place::counts);
     structure = placed(structure, side, item);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
+    // What an optimizer reads and leaves, as its count of steps, says how many updates there were
+    // before this one, not which one it is.
+    if (several_steps_ && event.kind == EventKind::op && event.phase == Phase::optimizer)
+      return {structure, 0, 0, false, 0};
     return {structure, input_key(event), output_key(event), is_marker(event), argument_key(event)};
   }
 
@@ -383,6 +426,7 @@ class WindowAligner {
   Both<std::uint32_t> lanes_;
   const ForwardId& outside_;
   AlignmentLimits limits_;
+  bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::uint32_t>> dropped_;
   Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
@@ -395,8 +439,8 @@ class WindowAligner {
 
 WindowAlignment align(const Window& reference, const Window& candidate,
                       const Both<std::uint32_t>& lanes, const ForwardId& forward,
-                      const AlignmentLimits& limits) {
-  return WindowAligner({&reference, &candidate}, lanes, forward, limits).run();
+                      bool several_steps, const AlignmentLimits& limits) {
+  return WindowAligner({&reference, &candidate}, lanes, forward, several_steps, limits).run();
 }
 
 std::vector<Entry> align_inner(const Window& reference,

@@ -32,10 +32,10 @@ struct WindowAlignment {
 };
 
 /// Aligns the items of two windows. `lanes` are their lane ids, for links inside the window;
-/// `forward` answers for links that leave it.
+/// `forward` answers for links that leave it. `several_steps`: windows may hold more than one step.
 [[nodiscard]] WindowAlignment align(const Window& reference, const Window& candidate,
                                     const Both<std::uint32_t>& lanes, const ForwardId& forward,
-                                    const AlignmentLimits& limits = {});
+                                    bool several_steps = false, const AlignmentLimits& limits = {});
 
 /// Aligns what two ops call directly; indices are events of the windows. Shapes count, place does
 /// not.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "compare/measure/ratio.hpp"
@@ -43,7 +42,6 @@ void Accumulations::add(Side side, const Event& gradient, bool anew) {
   const std::string name(slot->name);
   Last& last = on(gradients_[name], side);
   anew = on(zeroed_, side).erase(name) != 0 || anew;
-  if (anew) ++last.begun;
   last.times = anew ? 1 : last.times + 1;
   last.digest = slot->digest;
   last.geometry = *slot->geometry;
@@ -53,19 +51,6 @@ void Accumulations::zero(Side side, const Event& event) {
   for (const Slot& slot : event.slots)
     if (slot.role == Role::mutated && (slot.flags & slot_flag::gradient) && !slot.name.empty())
       on(zeroed_, side).emplace(slot.name);
-}
-
-void Accumulations::count_passes() {
-  std::map<std::int64_t, std::size_t> parameters;
-  std::size_t all = 0;
-  for (const auto& [name, last] : gradients_) {
-    if (last.reference.begun == 0 || last.candidate.begun == 0) continue;
-    ++parameters[std::int64_t{last.candidate.begun} - std::int64_t{last.reference.begun}];
-    ++all;
-  }
-  more_passes_ = 0;
-  for (const auto& [more, count] : parameters)
-    if (2 * count > all) more_passes_ = more;
 }
 
 void Accumulations::find_gradients_of_one_run() {
@@ -85,7 +70,6 @@ void Accumulations::find_gradients_of_one_run() {
 }
 
 void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
-  count_passes();
   if (!of_one_run_) find_gradients_of_one_run();
   if (other_) return;
   OtherAccumulation found;

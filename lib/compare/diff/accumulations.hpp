@@ -31,22 +31,16 @@ class Accumulations {
   [[nodiscard]] const std::optional<OtherGradients>& of_one_run() const noexcept {
     return of_one_run_;
   }
-  /// How many more backward passes the candidate has in the step that ended, each with its own
-  /// gradients: a step continues if an update is left out. 0 if most parameters do not agree.
-  [[nodiscard]] std::int64_t more_passes() const noexcept { return more_passes_; }
 
  private:
   struct Last {
     std::uint32_t times = 0;
-    std::uint32_t begun = 0;  ///< times that there was no gradient before
     Digest digest;
     Geometry geometry;
   };
-  void count_passes();
   void find_gradients_of_one_run();
 
   std::int64_t step_ = kSetup;
-  std::int64_t more_passes_ = 0;
   std::unordered_map<std::string, Both<Last>> gradients_;
   Both<std::unordered_set<std::string>> zeroed_;
   std::optional<OtherAccumulation> other_;

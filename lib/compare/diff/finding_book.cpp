@@ -110,7 +110,30 @@ bool FindingBook::looks_ahead(const Source& source) const noexcept {
   return is_kept(source.finding) && records_[source.finding].evidence.looks_ahead;
 }
 
+void FindingBook::note_read(const Source& writer, const Source& reader) {
+  if (!is_kept(reader.finding) || writer.finding == reader.finding) return;
+  if (diverges(reader)) return make_diverging(writer);
+  std::vector<Read>& reads = reads_[reader.finding];
+  const bool known = std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
+    return read.step == reader.step && read.writer.finding == writer.finding;
+  });
+  if (!known) reads.push_back({reader.step, writer});
+}
+
+void FindingBook::make_writers_diverge(const Source& reader) {
+  const auto at = reads_.find(reader.finding);
+  if (at == reads_.end()) return;
+  std::vector<Source> writers;
+  std::erase_if(at->second, [&](const Read& read) {
+    if (read.step != reader.step) return false;
+    writers.push_back(read.writer);
+    return true;
+  });
+  for (const Source& writer : writers) make_diverging(writer);
+}
+
 void FindingBook::make_diverging(const Source& source, const std::function<void(Record&)>& tell) {
+  make_writers_diverge(source);
   if (source.finding == kLeftOutFinding) left_out_diverges_ = true;
   if (!is_kept(source.finding)) return;
   Record& record = records_[source.finding];

@@ -39,6 +39,10 @@ class FindingBook {
   /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
+  /// Ops of one run alone, `reader`, read what others of that run alone, `writer`, have left in
+  /// memory of both: if those diverge, so do these.
+  void note_read(const Source& writer, const Source& reader);
+
   /// An outcome differs because of it.
   void show_in_outcome(std::uint32_t finding) { records_[finding].finding.in_outcome = true; }
 
@@ -64,6 +68,8 @@ class FindingBook {
   [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
 
  private:
+  void make_writers_diverge(const Source& reader);
+
   std::vector<Record> records_;
   struct Known {
     std::uint32_t finding = 0;
@@ -72,6 +78,11 @@ class FindingBook {
   };
   std::unordered_map<std::uint64_t, Known> by_signature_;
   std::unordered_map<std::uint32_t, std::uint32_t> diverging_copy_;
+  struct Read {
+    std::int64_t step = kSetup;  ///< of the reader
+    Source writer;
+  };
+  std::unordered_map<std::uint32_t, std::vector<Read>> reads_;  ///< by the reader's finding
   std::size_t capacity_;
   std::uint64_t most_in_step_;
   std::uint64_t left_out_ = 0;

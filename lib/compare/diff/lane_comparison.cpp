@@ -43,11 +43,10 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
       lone_(state, walk_, neighbours_, watch_, layers_),
       join_(std::move(join)) {}
 
-void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
-                                std::optional<Side> only) {
+void LaneComparison::begin_steps(const StepsToCompare& steps, ForwardId forward) {
   loss_noted_ = false;
-  lone_.begin_step(only.has_value());
-  walk_.begin(step, candidate_step, std::move(forward), only);
+  lone_.begin_step(steps.only.has_value());
+  walk_.begin(steps, std::move(forward));
 }
 
 void LaneComparison::end_step() {

@@ -34,9 +34,7 @@ class LaneComparison {
   [[nodiscard]] LaneWalk& walk() noexcept { return walk_; }
   [[nodiscard]] const LaneWalk& walk() const noexcept { return walk_; }
 
-  /// With `only` the other run has no such step.
-  void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
-                  std::optional<Side> only = {});
+  void begin_steps(const StepsToCompare& steps, ForwardId forward);
   /// The next entry is of an optimizer, or shows what it has left.
   [[nodiscard]] bool comes_to_update() const;
   /// Compares the next entry; false when the step is done with.

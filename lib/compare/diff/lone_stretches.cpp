@@ -182,6 +182,16 @@ bool LoneStretches::stands_among_updates(const Scene& scene) const {
   return false;
 }
 
+/// Whose writes to memory of both runs it reads, of what its run alone did before.
+void LoneStretches::note_reads(const Stretch& stretch) {
+  for (const auto& [side, window, index] : stretch.units)
+    for (const Slot& slot : window.event(index).slots) {
+      if (!reads(slot) || on(state_.alone_memory, side).made(slot)) continue;
+      const auto writer = on(state_.ledger.memory, side).find(slot, stretch.scene.step);
+      if (writer && writer->written_alone) state_.book.note_read(*writer, source_);
+    }
+}
+
 /// One finding for all of it.
 void LoneStretches::enter_stretch(const Stretch& stretch) {
   const Scene& scene = stretch.scene;
@@ -254,6 +264,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
     source_ = *inherited;
   else
     watch_.add(source_, walk_, until_, ops.compute_nothing);
+  if (!state_.only_layers && !inherited) note_reads(stretch);
   if (!known) neighbours_.stand_alone(scene, event, side);
 }
 

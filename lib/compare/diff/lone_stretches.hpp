@@ -46,6 +46,7 @@ class LoneStretches {
   void note_gradient(const Scene& scene, Side side, std::uint32_t op);
   void take_stretch(const Scene& scene);
   void enter_stretch(const Stretch& stretch);
+  void note_reads(const Stretch& stretch);
 
   RankState& state_;
   LaneWalk& walk_;

@@ -143,7 +143,8 @@ bool RankComparison::advance(Trainer& trainer) {
     if (!trainer.step) {
       trainer.step = next_step(trainer);
       if (!trainer.step) return false;
-      trainer.lane->begin_step(*trainer.step, to_candidate(*trainer.step), forward_ids());
+      trainer.lane->begin_steps(StepsToCompare::one(*trainer.step, to_candidate(*trainer.step)),
+                                forward_ids());
     }
     if (trainer.lane->advance(order)) return true;
     trainer.lane->end_step();
@@ -295,9 +296,7 @@ void RankComparison::compare_steps() {
     const bool setup =
         next->step == kSetup && !is_over(Side::reference) && !is_over(Side::candidate);
     if (setup || (next->has.reference && next->has.candidate)) {
-      if (!setup && pass_extra_steps(next->step)) continue;
-      compared_a_step_ = true;
-      compare_step(next->step, to_candidate(next->step));
+      compare_group(next->step, setup ? StepGroup{1, 1} : steps_together());
       continue;
     }
     const Side side = next->has.reference ? Side::reference : Side::candidate;
@@ -312,50 +311,62 @@ void RankComparison::compare_steps() {
   }
 }
 
-/// If one run has steps that the other lacks, these have no partner and the later ones are partners
-/// under shifted numbers. An effect of such a step is what its values leave in memory.
-bool RankComparison::pass_extra_steps(std::int64_t step) {
+/// How many of the next steps of each run are compared with each other.
+StepGroup RankComparison::steps_together() {
   const auto main = std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) {
     return lane->walk().lane(Side::reference) && lane->walk().lane(Side::candidate) &&
            lane->walk().lane(Side::reference)->role == LaneRole::main;
   });
-  if (main == lanes_.end()) return false;
+  if (main == lanes_.end()) return {1, 1};
   const LaneWalk& walk = (*main)->walk();
-  // Where the candidate has gone through two passes in one step, the second of them is the
-  // reference's next step.
-  const std::int64_t more = state_.accumulations.more_passes();
-  std::optional<ExtraSteps> passed;
-  if (more != 0)
-    passed = ExtraSteps{more > 0 ? Side::reference : Side::candidate,
-                        static_cast<std::uint64_t>(std::abs(more))};
-  const auto extra =
-      sync_.look(*walk.reader(Side::reference), *walk.reader(Side::candidate), passed);
-  if (!extra) return false;
-  const auto count = static_cast<std::int64_t>(extra->count);
-  const bool in_reference = extra->side == Side::reference;
+  return sync_.look(*walk.reader(Side::reference), *walk.reader(Side::candidate));
+}
+
+void RankComparison::compare_group(std::int64_t step, const StepGroup& group) {
+  const auto of_reference = static_cast<std::int64_t>(group.reference);
+  const auto of_candidate = static_cast<std::int64_t>(group.candidate);
+  if (of_candidate == 0) return compare_extra_steps(step, Side::reference, of_reference);
+  if (of_reference == 0) return compare_extra_steps(step, Side::candidate, of_candidate);
+  compared_a_step_ = true;
+  const Both<std::int64_t> first{step, to_candidate(step)};
+  const Both<std::int64_t> last{first.reference + of_reference - 1,
+                                first.candidate + of_candidate - 1};
+  compare_step({first, last, {}});
+  if (of_reference == 1 && of_candidate == 1) return;
+  shift_ += of_candidate - of_reference;
+  unseen_.push_back(
+      fmt::format("{} of the reference and {} of the candidate are compared together: they use the "
+                  "same data, and their optimizers step in different places",
+                  steps_words({{first.reference, last.reference}}),
+                  steps_words({{first.candidate, last.candidate}})));
+}
+
+/// Steps that one run lacks have no partner, and the later ones are partners under shifted numbers.
+/// An effect of such a step is what its values leave in memory.
+void RankComparison::compare_extra_steps(std::int64_t step, Side side, std::int64_t count) {
+  const bool in_reference = side == Side::reference;
   const std::int64_t first = in_reference ? step : to_candidate(step);
   for (std::int64_t k = 0; k < count; ++k)
-    compare_step(in_reference ? step + k : step, to_candidate(step) + (in_reference ? 0 : k),
-                 extra->side);
+    compare_step(StepsToCompare::one(in_reference ? step + k : step,
+                                     to_candidate(step) + (in_reference ? 0 : k), side));
   shift_ += in_reference ? -count : count;
   const std::int64_t next = in_reference ? step + count : step;
   unseen_.push_back(
       fmt::format("the {}'s {} {} no partner: from there on step {} of the reference is step {} of "
                   "the candidate",
-                  name(extra->side), steps_words({{first, first + count - 1}}),
+                  name(side), steps_words({{first, first + count - 1}}),
                   count == 1 ? "has" : "have", next, to_candidate(next)));
-  return true;
 }
 
-void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step,
-                                  std::optional<Side> only) {
+void RankComparison::compare_step(const StepsToCompare& steps) {
+  const std::int64_t step = steps.first.reference;
   state_.judge.begin_step(step);
   state_.layers.begin_step();
   state_.accumulations.begin_step(step);
   for (const Side side : kSides) on(state_.otherwise, side).begin_step();
-  if (workers_) workers_->read(step, candidate_step);
+  if (workers_) workers_->read(steps.last.reference, steps.last.candidate);
   for (const auto& lane : lanes_)
-    if (!is_trainer(*lane)) lane->begin_step(step, candidate_step, forward_ids(), only);
+    if (!is_trainer(*lane)) lane->begin_steps(steps, forward_ids());
   const Ensure order =
       lanes_.size() < 2 ? Ensure{} : [this](Side side, std::uint32_t id, std::uint64_t position) {
         ensure(side, id, position);
@@ -377,12 +388,12 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
   for (const auto& lane : lanes_)
     if (!is_trainer(*lane)) lane->end_step();
   for (Trainer& trainer : trainers_)
-    while (trainer.step.value_or(next_step(trainer).value_or(step + 1)) <= step &&
+    while (trainer.step.value_or(next_step(trainer).value_or(steps.last.reference + 1)) <=
+               steps.last.reference &&
            advance(trainer)) {
     }
   state_.accumulations.end_step(state_.runs, state_.ranks);
-  state_.ledger.memory.reference.purge(step);
-  state_.ledger.memory.candidate.purge(step);
+  for (const Side side : kSides) on(state_.ledger.memory, side).purge(steps.last.reference);
 }
 
 void RankComparison::ensure(Side side, std::uint32_t id, std::uint64_t position) {

@@ -47,8 +47,10 @@ class RankComparison {
   void pass_over_shifted_start();
   void pass_over_unrecorded_start(const Both<bool>& begins_late);
   void compare_steps();
-  void compare_step(std::int64_t step, std::int64_t candidate_step, std::optional<Side> only = {});
-  [[nodiscard]] bool pass_extra_steps(std::int64_t step);
+  void compare_step(const StepsToCompare& steps);
+  [[nodiscard]] StepGroup steps_together();
+  void compare_group(std::int64_t step, const StepGroup& group);
+  void compare_extra_steps(std::int64_t step, Side side, std::int64_t count);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
 
   /// A lane that has its own steps.

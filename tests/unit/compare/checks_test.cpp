@@ -136,6 +136,20 @@ TEST_SUITE("epochs") {
     CHECK(has(check.text, "the last one is shorter"));
     CHECK(check_of(program(8), "epochs").result == Check::Result::unseen);  // mixes a batch
   }
+
+  TEST_CASE("what is drawn after the last step of an epoch begins none in that step") {
+    const auto program = [](RunBuilder& run) {
+      for (int step = 0; step < 4; ++step) {
+        if (step == 0) run.phase(Phase::setup);
+        if (step == 0) run.op("aten::randperm").draws(1).out(labelled("order", 32));
+        train_step(run, step, "batch " + std::to_string(step));
+        run.phase(Phase::optimizer).op("aten::add_").out(labelled("weight"));
+        run.phase(Phase::data);
+        if (step == 1) run.op("aten::randperm").draws(1).out(labelled("what is left", 32));
+      }
+    };
+    CHECK(has(check_of(program, "epochs").text, "2 epochs of 2, 2 steps"));
+  }
 }
 
 TEST_SUITE("recomputed forwards") {

@@ -305,6 +305,29 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "mode");
   }
 
+  TEST_CASE(
+      "what a lone op wrote to memory of both diverges where the run's other lone ops use it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor average = run.buffer("average", labelled("zero"));
+      run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+      if (changed)
+        run.op("aten::copy_").in(run.data(labelled("early"))).writes(average, labelled("early"));
+      run.step(1).phase(Phase::data);
+      const Tensor now = run.data(labelled("late"));
+      if (changed)
+        run.op("aten::lerp_").in(average).in(now).writes(average, labelled("both"));
+      else
+        run.op("aten::fill_").in(now).writes(average, labelled("late"));
+      run.phase(Phase::eval);
+      const std::string is = changed ? "both" : "late";
+      run.op("aten::mm").in(average).out(labelled("result of " + is));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::copy_");
+    CHECK(report.first()->step == 0);
+  }
+
   TEST_CASE("an optimizer's state that only one run makes is told once, as resume") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::optimizer);

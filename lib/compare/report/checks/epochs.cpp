@@ -75,13 +75,18 @@ constexpr std::string_view kCannotTell =
 
 }  // namespace
 
-void OrderCollector::see(const Lane& /*lane*/, const Block& block) {
+void OrderCollector::see(const Lane& lane, const Block& block) {
+  if (lane.id != lane_ || block.step != step_) has_trained_ = false;
+  lane_ = lane.id;
+  step_ = block.step;
   for (const Event& event : block.events) {
+    has_trained_ = has_trained_ || event.phase == Phase::optimizer;
     const bool outside = event.phase == Phase::setup || event.phase == Phase::data;
     if (event.op != "aten::randperm" || !outside || event.slots.empty()) continue;
     const Slot& result = event.slots.back();
     if (result.geometry == nullptr || result.geometry->sizes.size() != 1) continue;
-    const DrawnOrder order{std::max<std::int64_t>(block.step, 0), result.geometry->sizes.front()};
+    const DrawnOrder order{std::max<std::int64_t>(block.step + (has_trained_ ? 1 : 0), 0),
+                           result.geometry->sizes.front()};
     if (orders_.empty() || orders_.back().step != order.step) orders_.push_back(order);
     orders_.back().samples = order.samples;
   }

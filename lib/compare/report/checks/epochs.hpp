@@ -34,6 +34,9 @@ class OrderCollector {
 
  private:
   std::vector<DrawnOrder> orders_;
+  std::uint32_t lane_ = 0;
+  std::int64_t step_ = kSetup;  ///< of the block that was seen last
+  bool has_trained_ = false;    ///< in this step: what is drawn is for the next one
 };
 
 [[nodiscard]] Epochs epochs_of(const std::vector<EnvironmentEntry>& environment,

@@ -1,0 +1,197 @@
+#include "compare/align/joined_steps.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compare/model/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Of one run.
+constexpr std::size_t kMostJoined = 4;
+/// Of the data that one run has where steps belong together, the other one has at least so much.
+constexpr double kSharedPart = 0.9;
+
+[[nodiscard]] Keys common(const Keys& a, const Keys& b) {
+  Keys both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+/// Values from outside of the model that the steps of one run use.
+class OutsideData {
+ public:
+  explicit OutsideData(const Sketches& steps) {
+    for (const StepSketch& step : steps) {
+      steps_.push_back(outside_data(step));
+      for (const Keys* kind : {&step.data, &step.read})
+        if (kind->size() == StepSketch::kKept) complete_to_ = std::min(complete_to_, kind->back());
+    }
+  }
+
+  /// All keys up to this one are known.
+  [[nodiscard]] std::uint64_t complete_to() const { return complete_to_; }
+
+  /// What three steps in a row use.
+  void add_constants(Keys& constants) const {
+    for (std::size_t k = 2; k < steps_.size(); ++k) {
+      const Keys in_two = common(steps_[k - 2], steps_[k - 1]);
+      std::set_intersection(in_two.begin(), in_two.end(), steps_[k].begin(), steps_[k].end(),
+                            std::back_inserter(constants));
+    }
+  }
+
+  /// Of each step, keys up to `last` without `constants`, which ascend.
+  [[nodiscard]] std::vector<Keys> without(const Keys& constants, std::uint64_t last) const {
+    std::vector<Keys> result;
+    for (const Keys& step : steps_) {
+      Keys& keys = result.emplace_back();
+      std::set_difference(step.begin(), step.end(), constants.begin(), constants.end(),
+                          std::back_inserter(keys));
+      keys.erase(std::upper_bound(keys.begin(), keys.end(), last), keys.end());
+    }
+    return result;
+  }
+
+ private:
+  std::vector<Keys> steps_;
+  std::uint64_t complete_to_ = ~std::uint64_t{0};
+};
+
+/// Keys as they are used for the first time, the second time, and so on.
+[[nodiscard]] std::vector<Keys> uses(const std::vector<Keys>& steps) {
+  std::unordered_map<std::uint64_t, std::uint64_t> times;
+  std::vector<Keys> result;
+  for (const Keys& step : steps) {
+    Keys& keys = result.emplace_back();
+    for (const std::uint64_t key : step)
+      keys.push_back(KeyHash().add(key).add(times[key]++).value());
+    std::sort(keys.begin(), keys.end());
+  }
+  return result;
+}
+
+/// Which steps of the two runs use the same data.
+class SharedData {
+ public:
+  SharedData(const std::vector<Keys>& reference, const std::vector<Keys>& candidate)
+      : columns_(candidate.size()) {
+    for (const Keys& one : reference)
+      for (const Keys& other : candidate) counts_.push_back(shared(one, other));
+  }
+
+  [[nodiscard]] std::size_t rows() const { return columns_ == 0 ? 0 : counts_.size() / columns_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+  [[nodiscard]] std::size_t at(std::size_t row, std::size_t column) const {
+    return counts_[row * columns_ + column];
+  }
+
+  /// The smallest group from (`row`, `column`) on that shares data with no step after it; its ends.
+  [[nodiscard]] Both<std::size_t> group(std::size_t row, std::size_t column) const {
+    Both<std::size_t> end{row + 1, column + 1};
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (std::size_t r = row; r < rows(); ++r)
+        for (std::size_t c = column; c < columns_; ++c) {
+          if ((r >= end.reference) == (c >= end.candidate) || at(r, c) == 0) continue;
+          end = {std::max(end.reference, r + 1), std::max(end.candidate, c + 1)};
+          grows = true;
+        }
+    }
+    return end;
+  }
+
+  /// These steps share data with each other, and from them on with no other ones.
+  [[nodiscard]] bool are_partners(const Both<std::size_t>& steps) const {
+    if (steps.reference >= rows() || steps.candidate >= columns_) return false;
+    const Both<std::size_t> end = group(steps.reference, steps.candidate);
+    return at(steps.reference, steps.candidate) > 0 && end.reference == steps.reference + 1 &&
+           end.candidate == steps.candidate + 1;
+  }
+
+  /// The group up to `end`, and one more step of one run where that one alone has it.
+  [[nodiscard]] Both<std::size_t> with_step_alone(const Both<std::size_t>& end) const {
+    if (are_partners(end)) return end;
+    if (are_partners({end.reference + 1, end.candidate})) return {end.reference + 1, end.candidate};
+    if (are_partners({end.reference, end.candidate + 1})) return {end.reference, end.candidate + 1};
+    return end;
+  }
+
+  /// Of the group up to `end`: later steps of one run share data with the same steps of the other
+  /// one or later ones, and the first and the last of both with each other.
+  [[nodiscard]] bool is_in_order(const Both<std::size_t>& end) const {
+    std::size_t last = 0;
+    for (std::size_t r = 0; r < end.reference; ++r) {
+      std::size_t newest = last;
+      for (std::size_t c = 0; c < end.candidate; ++c) {
+        if (at(r, c) == 0) continue;
+        if (c < last) return false;
+        newest = c;
+      }
+      last = newest;
+    }
+    return at(0, 0) > 0 && at(end.reference - 1, end.candidate - 1) > 0;
+  }
+
+ private:
+  std::size_t columns_;
+  std::vector<std::size_t> counts_;
+};
+
+/// The larger set has almost all keys of the smaller one.
+[[nodiscard]] bool is_part(const Keys& one, const Keys& other) {
+  const auto fewest = static_cast<double>(std::min(one.size(), other.size()));
+  return static_cast<double>(shared(one, other)) >= kSharedPart * fewest;
+}
+
+[[nodiscard]] Keys first_of(const std::vector<Keys>& steps, std::size_t count) {
+  Keys all;
+  for (std::size_t k = 0; k < count; ++k) all.insert(all.end(), steps[k].begin(), steps[k].end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+}  // namespace
+
+std::optional<Both<std::uint64_t>> joined_steps(const Sketches& reference,
+                                                const Sketches& candidate) {
+  const OutsideData ours(reference);
+  const OutsideData theirs(candidate);
+  const std::uint64_t last = std::min(ours.complete_to(), theirs.complete_to());
+  Keys constants;
+  ours.add_constants(constants);
+  theirs.add_constants(constants);
+  std::sort(constants.begin(), constants.end());
+  const std::vector<Keys> a = ours.without(constants, last);
+  const std::vector<Keys> b = theirs.without(constants, last);
+  const SharedData data(uses(a), uses(b));
+  if (a.empty() || b.empty()) return std::nullopt;
+  Both<std::size_t> end = data.group(0, 0);
+  if (end.reference > kMostJoined || end.candidate > kMostJoined) return std::nullopt;
+  if (!data.is_in_order(end)) return std::nullopt;
+  const Keys left = first_of(a, end.reference);
+  const Keys right = first_of(b, end.candidate);
+  const auto most = static_cast<double>(std::max(left.size(), right.size()));
+  if (static_cast<double>(shared(left, right)) < kSharedPart * most) return std::nullopt;
+  // Both begin and end with the same.
+  if (!is_part(a[0], b[0]) || !is_part(a[end.reference - 1], b[end.candidate - 1]))
+    return std::nullopt;
+  end = data.with_step_alone(end);
+  if (end.reference == 1 && end.candidate == 1) return std::nullopt;
+  const bool reference_ends = end.reference == a.size();
+  const bool candidate_ends = end.candidate == b.size();
+  if (reference_ends != candidate_ends) return std::nullopt;
+  const bool goes_on =
+      reference_ends || (data.are_partners(end) &&
+                         reference[end.reference].beginning == candidate[end.candidate].beginning);
+  if (!goes_on) return std::nullopt;
+  return Both<std::uint64_t>{end.reference, end.candidate};
+}
+
+}  // namespace ulpscope::comparison
