@@ -187,6 +187,8 @@ class Comparison {
       if (!record.repeats.empty())
         record.finding.notes.push_back("again in " + steps_words(record.repeats));
       report.findings.push_back(record.finding);
+      if (!record.finding.event.reference && record.finding.event.candidate)
+        report.findings.back().step = reported_step(record.candidate_step);
     }
   }
 

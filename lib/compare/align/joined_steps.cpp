@@ -14,6 +14,7 @@ namespace {
 
 /// Of one run.
 constexpr std::size_t kMostJoined = 4;
+constexpr std::size_t kOpsOfBeginning = 8;
 /// Of the data that one run has where steps belong together, the other one has at least so much.
 constexpr double kSharedPart = 0.9;
 
@@ -117,8 +118,10 @@ class SharedData {
   /// The group up to `end`, and one more step of one run where that one alone has it.
   [[nodiscard]] Both<std::size_t> with_step_alone(const Both<std::size_t>& end) const {
     if (are_partners(end)) return end;
-    if (are_partners({end.reference + 1, end.candidate})) return {end.reference + 1, end.candidate};
-    if (are_partners({end.reference, end.candidate + 1})) return {end.reference, end.candidate + 1};
+    const Both<std::size_t> more_of_reference{end.reference + 1, end.candidate};
+    const Both<std::size_t> more_of_candidate{end.reference, end.candidate + 1};
+    if (are_partners(more_of_reference) && !row_shares(end.reference)) return more_of_reference;
+    if (are_partners(more_of_candidate) && !column_shares(end.candidate)) return more_of_candidate;
     return end;
   }
 
@@ -139,6 +142,17 @@ class SharedData {
   }
 
  private:
+  [[nodiscard]] bool row_shares(std::size_t row) const {
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (at(row, column) > 0) return true;
+    return false;
+  }
+  [[nodiscard]] bool column_shares(std::size_t column) const {
+    for (std::size_t row = 0; row < rows(); ++row)
+      if (at(row, column) > 0) return true;
+    return false;
+  }
+
   std::size_t columns_;
   std::vector<std::size_t> counts_;
 };
@@ -147,6 +161,33 @@ class SharedData {
 [[nodiscard]] bool is_part(const Keys& one, const Keys& other) {
   const auto fewest = static_cast<double>(std::min(one.size(), other.size()));
   return static_cast<double>(shared(one, other)) >= kSharedPart * fewest;
+}
+
+[[nodiscard]] bool begin_alike(const std::vector<std::uint64_t>& one,
+                               const std::vector<std::uint64_t>& other) {
+  const auto count = std::min({one.size(), other.size(), kOpsOfBeginning});
+  return std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(count), other.begin());
+}
+
+/// The forwards of the first steps of one run are those of the other run's, and perhaps more.
+[[nodiscard]] bool do_the_same(const Sketches& reference, const Sketches& candidate,
+                               const Both<std::size_t>& end) {
+  const auto ops = [](const Sketches& steps, std::size_t count) {
+    std::vector<std::uint64_t> all;
+    for (std::size_t k = 0; k < count; ++k)
+      all.insert(all.end(), steps[k].forward_ops.begin(), steps[k].forward_ops.end());
+    return all;
+  };
+  const auto contains = [](const std::vector<std::uint64_t>& longer,
+                           const std::vector<std::uint64_t>& shorter) {
+    auto next = shorter.begin();
+    for (const std::uint64_t op : longer)
+      if (next != shorter.end() && *next == op) ++next;
+    return next == shorter.end();
+  };
+  const auto a = ops(reference, end.reference);
+  const auto b = ops(candidate, end.candidate);
+  return a.size() < b.size() ? contains(b, a) : contains(a, b);
 }
 
 [[nodiscard]] Keys first_of(const std::vector<Keys>& steps, std::size_t count) {
@@ -187,10 +228,10 @@ std::optional<Both<std::uint64_t>> joined_steps(const Sketches& reference,
   const bool reference_ends = end.reference == a.size();
   const bool candidate_ends = end.candidate == b.size();
   if (reference_ends != candidate_ends) return std::nullopt;
-  const bool goes_on =
-      reference_ends || (data.are_partners(end) &&
-                         reference[end.reference].beginning == candidate[end.candidate].beginning);
-  if (!goes_on) return std::nullopt;
+  const bool goes_on = reference_ends || (data.are_partners(end) &&
+                                          begin_alike(reference[end.reference].forward_ops,
+                                                      candidate[end.candidate].forward_ops));
+  if (!goes_on || !do_the_same(reference, candidate, end)) return std::nullopt;
   return Both<std::uint64_t>{end.reference, end.candidate};
 }
 

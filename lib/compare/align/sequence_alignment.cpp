@@ -201,18 +201,19 @@ class Aligner {
     std::unordered_map<std::uint64_t, Seen> seen;
     seen.reserve(s.a_size());
     for (std::uint32_t i = s.a; i < s.a_end; ++i) {
+      if (a_[i].weak) continue;
       Seen& entry = seen[key_a(i)];
       entry.index = i;
       ++entry.in_a;
     }
     for (std::uint32_t j = s.b; j < s.b_end; ++j)
-      if (const auto at = seen.find(key_b(j)); at != seen.end()) ++at->second.in_b;
+      if (const auto at = seen.find(key_b(j)); !b_[j].weak && at != seen.end()) ++at->second.in_b;
     result_.operations += s.a_size() + s.b_size();
 
     std::vector<Pair> unique;
     for (std::uint32_t j = s.b; j < s.b_end; ++j) {
       const auto at = seen.find(key_b(j));
-      if (at != seen.end() && at->second.in_a == 1 && at->second.in_b == 1)
+      if (!b_[j].weak && at != seen.end() && at->second.in_a == 1 && at->second.in_b == 1)
         unique.emplace_back(at->second.index, j);
     }
     return longest_ascending(unique);
@@ -244,7 +245,7 @@ class Aligner {
     if (!same_structure(i, j)) return 0;
     const SequenceElement& x = a_[i];
     const SequenceElement& y = b_[j];
-    if (x.marker) return 1;
+    if (x.marker || x.weak) return 1;
     int weight = x.arguments == y.arguments ? 5 : 4;
     if (x.inputs != 0 && x.inputs == y.inputs) weight += 3;
     if (x.outputs != 0 && x.outputs == y.outputs) weight += 3;

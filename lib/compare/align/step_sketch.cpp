@@ -14,7 +14,6 @@ namespace {
 
 /// Steps searched on each side.
 constexpr std::size_t kStepsAhead = 32;
-constexpr std::size_t kOpsOfBeginning = 8;
 /// A smaller value may be the same by chance: a count, a flag, a loss.
 constexpr std::uint64_t kSmallest = 16;
 
@@ -73,18 +72,22 @@ class ModelEvents {
 
 }  // namespace
 
-StepSketch sketch(const std::vector<HeldEvent>& events) {
+StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& training) {
+  const std::uint64_t step_begin = events.empty() ? kNone : events.front().event->position;
+  const auto is_carried_over = [&](const Slot& slot) {
+    return slot.role == Role::input && slot.writer != kNone && slot.writer_lane == training.lane &&
+           slot.writer >= training.position && slot.writer < step_begin;
+  };
   StepSketch result;
   Nesting nesting;
   ModelEvents of_model;
-  KeyHash beginning;
-  std::size_t ops = 0;
   std::unordered_set<std::uint64_t> known;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
-    if (event.kind == EventKind::op && ops++ < kOpsOfBeginning) beginning.add(event.op);
     // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
+    if (event.kind == EventKind::op && event.phase == Phase::forward && !inside_op)
+      result.forward_ops.push_back(KeyHash().add(event.op).value());
     const bool prepares = !of_model.add(event) && event.phase == Phase::data;
     for (const Slot& slot : event.slots) {
       if (!tells(slot)) continue;
@@ -98,11 +101,11 @@ StepSketch sketch(const std::vector<HeldEvent>& events) {
       const std::uint64_t key = KeyHash().add(slot.digest).value();
       kind.push_back(key);
       const bool first = known.insert(key).second;
-      if (first && !parameter && slot.role == Role::input && event.phase == Phase::forward)
+      if (first && !parameter && slot.role == Role::input && event.phase == Phase::forward &&
+          !inside_op && !is_carried_over(slot))
         result.read.push_back(key);
     }
   }
-  result.beginning = beginning.value();
   keep_smallest(result.parameters);
   keep_smallest(result.data);
   keep_smallest(result.made);
@@ -144,7 +147,8 @@ bool same_data(const StepSketch& a, const StepSketch& b) {
   return known ? mostly_shared(a.data, b.data) : mostly_shared(a.made, b.made);
 }
 
-const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
+const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader,
+                                               const TrainingBegin& training) {
   const auto step = reader.step();
   while (step && !sketches_.empty() && sketches_.front().step < *step) sketches_.pop_front();
   if (sketches_.empty()) reader_ = reader;
@@ -152,7 +156,7 @@ const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
     const std::int64_t next = *reader_->step();
     std::vector<HeldEvent> events;
     reader_->read(next, std::numeric_limits<std::size_t>::max(), events);
-    sketches_.push_back(sketch(events));
+    sketches_.push_back(sketch(events, training));
     sketches_.back().step = next;
   }
   return sketches_;

@@ -19,13 +19,22 @@ struct StepSketch {
   std::int64_t step = kSetup;
   Keys data;  ///< from outside of the model
   Keys made;
-  Keys read;                    ///< by forward, and made by none of the step's ops
-  Keys parameters;              ///< as they were read
-  std::uint64_t beginning = 0;  ///< the names of its first ops
+  Keys read;                               ///< by forward, and made by none of the step's ops
+  Keys parameters;                         ///< as they were read
+  std::uint64_t beginning = 0;             ///< the names of its first ops
+  std::vector<std::uint64_t> forward_ops;  ///< the name of each op that no other op calls, in order
 };
 using Sketches = std::vector<StepSketch>;
 
-[[nodiscard]] StepSketch sketch(const std::vector<HeldEvent>& events);
+/// Where a program's training begins in a lane: what ops of the lane write from there on, in steps
+/// before the one that reads it, is carried over by the program and no data.
+struct TrainingBegin {
+  std::uint32_t lane = 0;
+  std::uint64_t position = kNone;
+};
+
+[[nodiscard]] StepSketch sketch(const std::vector<HeldEvent>& events,
+                                const TrainingBegin& training = {});
 
 /// All that the events have made is equal, one by one. Steps that need no sketches are mostly so.
 [[nodiscard]] bool made_the_same(const std::vector<HeldEvent>& a, const std::vector<HeldEvent>& b);
@@ -41,7 +50,7 @@ using Sketches = std::vector<StepSketch>;
 class StepsAhead {
  public:
   /// Those from the step on that `reader` is about to read. Valid until the next call.
-  const std::deque<StepSketch>& from(const LaneReader& reader);
+  const std::deque<StepSketch>& from(const LaneReader& reader, const TrainingBegin& training);
 
  private:
   std::optional<LaneReader> reader_;  ///< after the last of them

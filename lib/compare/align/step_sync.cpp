@@ -63,7 +63,9 @@ constexpr StepGroup kOneOfEach{1, 1};
 }  // namespace
 
 StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidate) {
-  ++steps_;
+  if (++steps_ == 1)
+    training_ = {{reference.lane(), reference.position()},
+                 {candidate.lane(), candidate.position()}};
   const bool looks_for_extra = extra_.is_over(steps_);
   const bool looks_for_joined = joined_.is_over(steps_);
   if (!looks_for_extra && !looks_for_joined) return kOneOfEach;
@@ -73,8 +75,8 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   const bool have_same_data = same_data(sketch(next), sketch(other));
   const bool may_be_joined = looks_for_joined && !same_ops(next, other);
   if (have_same_data && !may_be_joined) return kOneOfEach;
-  const auto& of_reference = ahead_.reference.from(reference);
-  const auto& of_candidate = ahead_.candidate.from(candidate);
+  const auto& of_reference = ahead_.reference.from(reference, training_.reference);
+  const auto& of_candidate = ahead_.candidate.from(candidate, training_.candidate);
   Sketches a(of_reference.begin(), of_reference.end());
   Sketches b(of_candidate.begin(), of_candidate.end());
   if (may_be_joined) {

@@ -37,6 +37,7 @@ class StepSync {
   };
 
   Both<StepsAhead> ahead_;
+  Both<TrainingBegin> training_;
   std::uint64_t steps_ = 0;
   Patience extra_;
   Patience joined_;

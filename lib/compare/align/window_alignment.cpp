@@ -179,6 +179,8 @@ class WindowAligner {
         [&](Side side, std::uint32_t item) {
           SequenceElement element =
               relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
+          if (is_update_of_several(event_of(side, item)))
+            element.structure = structure_key(event_of(side, item), Place::counts);
           element.structure = in_its_node(placed(element.structure, side, item), side, item);
           if (const std::uint64_t tie = tie_of_both(side, item); tie != 0)
             element.structure = KeyHash().add(element.structure).add(tie).value();
@@ -202,6 +204,12 @@ class WindowAligner {
 
   [[nodiscard]] bool is_marker(const Event& event) const {
     return has_ops_ && event.kind != EventKind::op;
+  }
+
+  /// In several steps there are several updates. What an optimizer reads and leaves, as its count
+  /// of steps, says how many were before this one, not which one it is.
+  [[nodiscard]] bool is_update_of_several(const Event& event) const {
+    return several_steps_ && event.kind == EventKind::op && event.phase == Phase::optimizer;
   }
 
   /// The item of this window that a node's forward op belongs to, or kNoIndex.
@@ -358,10 +366,7 @@ class WindowAligner {
     std::uint64_t structure = structure_key(event, Place::counts);
     structure = placed(structure, side, item);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
-    // What an optimizer reads and leaves, as its count of steps, says how many updates there were
-    // before this one, not which one it is.
-    if (several_steps_ && event.kind == EventKind::op && event.phase == Phase::optimizer)
-      return {structure, 0, 0, false, 0};
+    if (is_update_of_several(event)) return {.structure = structure, .weak = true};
     return {structure, input_key(event), output_key(event), is_marker(event), argument_key(event)};
   }
 

@@ -164,6 +164,7 @@ struct Record {
   Both<std::uint32_t> ranks;
   std::optional<std::uint32_t> copy_of;    ///< the finding whose other occurrences were harmless
   bool listed = true;                      ///< false: kept only in case its effect is read
+  std::int64_t candidate_step = kSetup;    ///< of its event there; finding.step is the reference's
   std::optional<std::int64_t> order_step;  ///< the step of what it follows from, where later
   std::uint8_t lane_order = 0;             ///< main, autograd, workers, other threads
   /// Of a finding in backward that has its own lane: the position in the forward's lane after which

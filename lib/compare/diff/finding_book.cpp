@@ -22,6 +22,7 @@ namespace {
 void place(Record& record, const Source& source) {
   Finding& finding = record.finding;
   finding.step = reported_step(source.step);
+  record.candidate_step = source.candidate_step;
   finding.event = {event_of(source.reference_event), event_of(source.candidate_event)};
   finding.tensors.clear();
   finding.neighbours.clear();

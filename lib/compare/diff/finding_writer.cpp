@@ -79,6 +79,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
   const Event& event = named_event(scene, at);
   Source where;
   where.step = scene.step;
+  where.candidate_step = scene.candidate_step;
   where.reference_event = scene.windows.reference->event(at.reference).position;
   where.candidate_event = scene.windows.candidate->event(at.candidate).position;
   where.order_event = scene.windows.reference->event(outer.reference).position;
@@ -87,6 +88,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             Record record;
                             record.ranks = scene.ranks;
                             record.finding = describe(kind, scene, at);
+                            record.candidate_step = scene.candidate_step;
                             record.order_event = where.order_event;
                             record.after_forward = after_forward(scene, where.order_event);
                             record.lane_order = lane_order(*scene.lanes.reference, event);
@@ -110,6 +112,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
   const bool in_reference = at.reference != kNoIndex;
   Source where;
   where.step = scene.step;
+  where.candidate_step = scene.candidate_step;
   if (in_reference) where.reference_event = event.position;
   if (at.candidate != kNoIndex)
     where.candidate_event = scene.windows.candidate->event(at.candidate).position;
@@ -121,6 +124,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
         Record record;
         record.ranks = scene.ranks;
         record.finding = describe(kind, scene, at);
+        record.candidate_step = scene.candidate_step;
         record.order_event = where.order_event;
         record.after_forward = after_forward(scene, where.order_event);
         record.after_order_event = where.follows;

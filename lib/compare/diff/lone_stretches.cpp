@@ -86,6 +86,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   if (walk_.cursor() >= until_) {
     until_ = end_of_stretch();
     source_ = {};
+    looks_.clear();
     otherwise_ = false;
     if (cut_off(until_))
       ++state_.totals.cut_off;
@@ -93,26 +94,27 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
       take_stretch(scene);
   }
   if (!op) return;
+  const Source& source = source_of(index);
   if (window.event(index).op.starts_with("aten::detach"))
-    note_detached(state_, walk_, scene, side, index, source_);
-  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source_);
+    note_detached(state_, walk_, scene, side, index, source);
+  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source);
   state_.numbers_read.read_alone(side, window.event(index));
   if (window.event(index).op == kSave)
     for (const Slot& slot : window.event(index).slots)
-      on(state_.saved_alone, side).push_back({content_of(slot), source_});
+      on(state_.saved_alone, side).push_back({content_of(slot), source});
   if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     state_.ledger.enter(
-        differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}), source_);
-    write_alone(state_, scene, side, inner, source_);
-    view_alone(state_, scene, side, inner, source_);
+        differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}), source);
+    write_alone(state_, scene, side, inner, source);
+    view_alone(state_, scene, side, inner, source);
   }
   note_gradient(scene, side, index);
   note_update(side, window, index);
   AloneMemory& memory = on(state_.alone_memory, side);
   memory.changed(window.event(index));
   memory.returned(window.event(index));
-  state_.absorption.passed_alone(scene, side, index, source_);
+  state_.absorption.passed_alone(scene, side, index, source);
 }
 
 /// Keeps which ops of backward belong to a node that one run alone has, so that the backward of
@@ -156,10 +158,28 @@ void LoneStretches::note_gradient(const Scene& scene, Side side, std::uint32_t o
 void LoneStretches::take_stretch(const Scene& scene) {
   const Stretch stretch(state_, walk_, scene, until_, replaced_, in_lists_);
   const auto reason = explain_stretch(stretch);
-  if (!reason) return enter_stretch(stretch);
+  if (!reason) {
+    enter_parts(stretch);
+    return;
+  }
   source_ = reason->source;
   otherwise_ = reason->computed_otherwise;
   if (reason->has_effect) watch_.add(source_, walk_, until_);
+}
+
+/// What only looks is harmless whatever the rest does, and a finding of its own.
+void LoneStretches::enter_parts(const Stretch& stretch) {
+  const auto looks = part_that_looks(stretch);
+  if (looks.empty()) return enter_stretch(stretch);
+  for (const Stretch::Alone& one : looks) looks_.insert(one.index);
+  Stretch first = stretch;
+  first.units.clear();
+  Stretch rest = first;
+  for (const Stretch::Alone& one : stretch.units)
+    (looks_.contains(one.index) ? first : rest).units.push_back(one);
+  enter_stretch(first, /*only_looks=*/true);
+  looks_source_ = source_;
+  enter_stretch(rest);
 }
 
 /// Both runs update parameters near the stretch, with nothing between that does not belong to it.
@@ -193,7 +213,7 @@ void LoneStretches::note_reads(const Stretch& stretch) {
 }
 
 /// One finding for all of it.
-void LoneStretches::enter_stretch(const Stretch& stretch) {
+void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
   const Scene& scene = stretch.scene;
   const StretchContents ops = contents_of(stretch);
   const Side side = ops.first.reference != kNoIndex ? Side::reference : Side::candidate;
@@ -263,7 +283,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
   else if (inherited)
     source_ = *inherited;
   else
-    watch_.add(source_, walk_, until_, ops.compute_nothing);
+    watch_.add(source_, walk_, until_, only_looks || ops.compute_nothing);
   if (!state_.only_layers && !inherited) note_reads(stretch);
   if (!known) neighbours_.stand_alone(scene, event, side);
 }

@@ -45,7 +45,11 @@ class LoneStretches {
   void note_update(Side side, const Window& window, std::uint32_t op);
   void note_gradient(const Scene& scene, Side side, std::uint32_t op);
   void take_stretch(const Scene& scene);
-  void enter_stretch(const Stretch& stretch);
+  void enter_parts(const Stretch& stretch);
+  void enter_stretch(const Stretch& stretch, bool only_looks = false);
+  [[nodiscard]] const Source& source_of(std::uint32_t op) const {
+    return looks_.contains(op) ? looks_source_ : source_;
+  }
   void note_reads(const Stretch& stretch);
 
   RankState& state_;
@@ -55,8 +59,10 @@ class LoneStretches {
   LayerJudge& layers_;
   bool step_alone_ = false;
   std::optional<std::uint64_t> last_position_;
-  std::size_t until_ = 0;   ///< entries up to here belong to the stretch that was taken last
-  Source source_;           ///< of that stretch
+  std::size_t until_ = 0;  ///< entries up to here belong to the stretch that was taken last
+  Source source_;          ///< of that stretch
+  std::unordered_set<std::uint32_t> looks_;  ///< ops of the stretch that are a finding of their own
+  Source looks_source_;
   bool otherwise_ = false;  ///< its ops compute what ops of the other run compute
   std::unordered_set<std::uint64_t> updated_;  ///< parameters, by both runs in this step
   ReplacedBackwards replaced_;

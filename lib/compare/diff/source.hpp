@@ -18,7 +18,8 @@ inline constexpr std::uint32_t kLeftOutFinding = kNoFinding - 1;
 /// later steps is kept once; its occurrences differ in step and event.
 struct Source {
   std::uint32_t finding = kNoFinding;
-  std::int64_t step = kSetup;
+  std::int64_t step = kSetup;  ///< in the reference's numbers
+  std::int64_t candidate_step = kSetup;
   std::uint64_t reference_event = kNone;
   std::uint64_t candidate_event = kNone;
   /// The position it takes in the reference lane: its own, or for what only the candidate has that

@@ -20,6 +20,8 @@ class LaneReader {
   /// `only_layers`: leaves out what is not recorded with layers only.
   LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane, bool only_layers);
 
+  [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }
+
   /// The step of the next unread block; empty at the end of the lane.
   [[nodiscard]] std::optional<std::int64_t> step() const noexcept;
 

@@ -305,6 +305,34 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "mode");
   }
 
+  TEST_CASE("what only looks, in a row with what changes something, is a finding of its own") {
+    const auto report = [](bool uses_what_it_sees) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::eval);
+        const Tensor weight = run.parameter("fc.weight", labelled("w"));
+        run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+        if (changed) {
+          const Tensor seen = run.op("aten::mm").in(weight).out(labelled("seen"));
+          const Tensor worst = run.op("aten::amax").in(seen).out(labelled("worst", 1));
+          EventBuilder scales = run.op("aten::mul_");
+          scales.in(weight);
+          if (uses_what_it_sees) scales.in(worst);
+          scales.writes(weight, labelled("less"));
+        }
+        const std::string now = run.content_words(weight);
+        run.op("aten::mv").in(weight).out(labelled("result of " + now));
+      });
+    };
+    const Report only_looks = report(false);
+    REQUIRE(only_looks.findings.size() == 2);
+    CHECK(only_looks.first()->op == "aten::mul_");
+    CHECK(only_looks.findings[1].op == "aten::mm");
+    CHECK_FALSE(only_looks.findings[1].diverges);
+    const Report uses = report(true);
+    REQUIRE(uses.findings.size() == 1);
+    CHECK(uses.first()->op == "aten::mm");
+  }
+
   TEST_CASE(
       "what a lone op wrote to memory of both diverges where the run's other lone ops use it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "compare/diff/finding_writer.hpp"
@@ -12,6 +14,7 @@
 #include "compare/diff/units.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/place.hpp"
+#include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
 #include "facts/ops.hpp"
 
@@ -291,6 +294,81 @@ template <class Find>
   return of_data ? drawn : std::nullopt;
 }
 
+/// A result is memory that the op was given.
+[[nodiscard]] bool is_given(const Event& op, const Slot& result) {
+  return std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& given) {
+    return given.role != Role::output && given.storage == result.storage;
+  });
+}
+
+/// Units of one run, those in one part that read what others of it have made.
+class ConnectedUnits {
+ public:
+  explicit ConnectedUnits(const std::vector<Stretch::Alone>& units)
+      : units_(units), parts_(units.size()) {
+    std::iota(parts_.begin(), parts_.end(), std::size_t{0});
+    std::unordered_map<std::uint64_t, std::size_t> makers;  // by position
+    std::unordered_map<std::uint64_t, std::size_t>
+        viewers;  // by the storage that they give a view of
+    for (std::size_t k = 0; k < units.size(); ++k) {
+      const Event& outermost = units[k].window.event(units[k].index);
+      for_each_event(k, [&](const Event& event) {
+        makers.emplace(event.position, k);
+        for (const Slot& slot : event.slots) {
+          if (slot.role == Role::output && !(slot.flags & slot_flag::view) &&
+              !is_given(event, slot))
+            made_.insert(slot.storage);
+          if (slot.role != Role::input) continue;
+          if (const auto maker = makers.find(slot.writer); maker != makers.end())
+            join(k, maker->second);
+          if (const auto viewer = viewers.find(slot.storage); viewer != viewers.end())
+            join(k, viewer->second);
+        }
+      });
+      for (const Slot& slot : outermost.slots)
+        if (slot.role == Role::output && (slot.flags & slot_flag::view))
+          viewers.emplace(slot.storage, k);
+    }
+  }
+
+  [[nodiscard]] std::size_t part_of(std::size_t unit) const {
+    while (parts_[unit] != unit) unit = parts_[unit];
+    return unit;
+  }
+
+  /// It writes memory that no unit has made, draws, saves, or passes gradients.
+  [[nodiscard]] bool changes_something(std::size_t unit, const AloneMemory& memory) const {
+    bool changes = false;
+    const Event& outermost = units_[unit].window.event(units_[unit].index);
+    for_each_event(unit, [&](const Event& event) {
+      changes = changes || drew(event) || event.op == kSave || gives_memory(event) ||
+                (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0;
+      for (const Slot& slot : event.slots) {
+        if (slot.role != Role::mutated || !writes(slot)) continue;
+        const bool made = made_.contains(slot.storage) || memory.made(slot);
+        // An op may allocate memory for itself, unseen.
+        const bool is_own = &event != &outermost && slot.name.empty() && slot.writer == kNone;
+        changes = changes || (!made && !is_own);
+      }
+    });
+    return changes;
+  }
+
+ private:
+  void join(std::size_t unit, std::size_t other) { parts_[part_of(unit)] = part_of(other); }
+
+  template <class Visit>
+  void for_each_event(std::size_t unit, Visit visit) const {
+    const auto& [side, window, index] = units_[unit];
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      visit(window.event(inner));
+  }
+
+  const std::vector<Stretch::Alone>& units_;
+  std::vector<std::size_t> parts_;
+  std::unordered_set<std::uint64_t> made_;  ///< storages
+};
+
 struct Explainer {
   std::string_view name;
   std::optional<Source> (*explain)(const Stretch& stretch);
@@ -334,18 +412,34 @@ Stretch::Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& 
   }
 }
 
+std::vector<Stretch::Alone> part_that_looks(const Stretch& stretch) {
+  const auto& units = stretch.units;
+  if (units.size() < 2) return {};
+  const bool of_one_run = std::all_of(units.begin(), units.end(), [&](const Stretch::Alone& one) {
+    return one.side == units.front().side;
+  });
+  if (!of_one_run || stretch.state.only_layers) return {};
+  ConnectedUnits connected(units);
+  std::vector<bool> changes(units.size(), false);
+  for (std::size_t k = 0; k < units.size(); ++k)
+    if (connected.changes_something(k, on(stretch.state.alone_memory, units[k].side)))
+      changes[connected.part_of(k)] = true;
+  std::vector<Stretch::Alone> looks;
+  if (changes[connected.part_of(0)]) return looks;
+  for (std::size_t k = 0; k < units.size(); ++k)
+    if (!changes[connected.part_of(k)]) looks.push_back(units[k]);
+  if (looks.size() == units.size()) looks.clear();
+  return looks;
+}
+
 /// Whether an op's results are memory that it was given, or that no op has written.
 bool computes_nothing(const Event& event) {
   bool any = false;
   for (const Slot& slot : event.slots) {
     if (slot.role == Role::input) continue;
     any = true;
-    const bool is_given =
-        slot.role == Role::output &&
-        std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
-          return given.role == Role::input && given.storage == slot.storage;
-        });
-    if (!is_given && !(slot.flags & (slot_flag::uninitialised | slot_flag::unproduced)))
+    const bool returns_given = slot.role == Role::output && is_given(event, slot);
+    if (!returns_given && !(slot.flags & (slot_flag::uninitialised | slot_flag::unproduced)))
       return false;
   }
   return any;
@@ -370,14 +464,16 @@ StretchContents contents_of(const Stretch& stretch) {
     const bool updating = event.phase == Phase::optimizer || event.phase == Phase::backward;
     if (!updates_parameter(event) && !updating) on(goes_on, side) = true;
     if (!on(goes_on, side)) add_updated(event, on(result.updated, side));
-    for (const Slot& slot : event.slots)
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      result.draws = result.draws || drew(window.event(inner));
+  }
+  // Whoever has read it, in a part of its own, too.
+  for (const auto& [side, window, index] : stretch.all)
+    for (const Slot& slot : window.event(index).slots)
       if (slot.role == Role::input && (slot.flags & slot_flag::uninitialised))
         on(result.unwritten, side)
             .push_back(slot.name.empty() ? fmt::format("{}", slot.storage)
                                          : std::string(slot.name));
-    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
-      result.draws = result.draws || drew(window.event(inner));
-  }
   return result;
 }
 

@@ -51,6 +51,11 @@ struct Stretch {
   std::vector<Alone> units;  ///< ops, or calls of modules; but those that are ignored
 };
 
+/// Of a stretch of one run that begins with ops that only look (as a validation pass does): those,
+/// and what else in it reads nothing but their results and those of both runs, writes no memory
+/// that was there before, and draws nothing. Empty if it does not begin so or has no other ops.
+[[nodiscard]] std::vector<Stretch::Alone> part_that_looks(const Stretch& stretch);
+
 /// What a finding says of a stretch.
 struct StretchContents {
   EventPair first;
