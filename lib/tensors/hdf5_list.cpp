@@ -213,7 +213,7 @@ class Walk {
       return records(dataset, whole, type, entry);
     if (!found.unreadable.empty()) entry.unreadable = found.unreadable;
     if (entry.unreadable.empty() && !entry.contiguous && H5Tget_size(type) > kLargestBox)
-      entry.unreadable = "has elements of more than 16 MB in chunks";
+      entry.unreadable = "has elements of more than 16 MB that are not stored in one piece";
     entry.dtype = found.dtype;
     entry.order = found.order;
     entry.shape.insert(entry.shape.end(), found.shape.begin(), found.shape.end());

@@ -190,11 +190,16 @@ class Formats(support.Case):
 
     def test_elements_of_h5_that_are_larger_than_a_box_are_inconclusive(self):
         with h5py.File(self.path("a.h5"), "w") as file:
-            file.create_dataset("x", shape=(1,), dtype=np.dtype(("f8", ((1 << 21) + 1,))), chunks=(1,))
+            large = np.dtype(("f8", ((1 << 21) + 1,)))
+            file.create_dataset("chunks", shape=(1,), dtype=large, chunks=(1,))
+            file.create_dataset("unwritten", shape=(1,), dtype=large)
+            file.create_dataset("records", shape=(1,), dtype=[("field", large)])[...] = np.zeros(1, [("field", large)])
             file["y"] = 1.0
         report = self.report("a.h5", "a.h5")
         self.assertEqual(report["verdict"], "inconclusive")
-        self.assertIn("x of the reference has elements of more than 16 MB in chunks", report["coverage"]["unseen"])
+        for name in ("chunks", "unwritten", "records/field"):
+            self.assertIn(f"{name} of the reference has elements of more than 16 MB that are not stored in one piece",
+                          report["coverage"]["unseen"])
 
     def write_keras(self, name, *assets, **properties):
         """A model in the layout of Keras 3: https://keras.io/guides/serialization_and_saving."""
