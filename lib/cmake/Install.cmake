@@ -32,10 +32,12 @@ install(TARGETS ${within} LIBRARY DESTINATION ${inside} RUNTIME DESTINATION ${in
 
 set(ULPSCOPE_OTHER_BUILDS "" CACHE STRING "Builds for other LibTorches: what is specific to those is installed too")
 foreach(build IN LISTS ULPSCOPE_OTHER_BUILDS)
-  file(GLOB binaries ${build}/lib/libulpscope_capture-*.so ${build}/lib/ulpscope-replay-*)
-  install(PROGRAMS ${binaries} DESTINATION ${inside})
+  file(GLOB libraries ${build}/lib/libulpscope_capture-*.so)
+  file(GLOB programs ${build}/lib/ulpscope-replay-*)
+  install(FILES ${libraries} DESTINATION ${inside})
+  install(PROGRAMS ${programs} DESTINATION ${inside})
   # As CMake does of targets alone.
-  foreach(binary IN LISTS binaries)
+  foreach(binary IN LISTS libraries programs)
     cmake_path(GET binary FILENAME name)
     install(CODE "if(CMAKE_INSTALL_DO_STRIP)
       execute_process(COMMAND [[${CMAKE_STRIP}]] \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${inside}/${name}\"
