@@ -4,7 +4,7 @@ the kernels per element, instructions that recording adds to a step, allocations
 program's heap, bytes that it digests again. Instructions are counted by callgrind, whose processor has
 AVX2 and not AVX-512. What must be counted in any case, or nothing was, is the lower bound.
 
-    python3 tests/counts/counts.py --bin build/release/bin kernels|events|verified
+    python3 tests/counts/counts.py --bin build/release/bin [--from-first-step LIBRARY] kernels|events|verified
 
 Exit code 77 where valgrind is not installed.
 """
@@ -40,15 +40,19 @@ VERIFIED = {
 }
 
 
-def callgrind(command, *options, recorder=()):
+def callgrind(command, *options, recorder=(), preload=None, number=1, wanted=slice(None)):
     """(function, callee or None) -> instructions of its own, or calls of the callee; a pair of these for each
-    part into which the options divide the run."""
+    wanted part of the `number` into which the options divide the run."""
+    environment = None
+    if preload:
+        environment, options = dict(os.environ, LD_PRELOAD=preload), ["--instr-atstart=no", *options]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "profile")
         subprocess.run([*recorder, "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options,
-                        *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                        *command], check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         parts = sorted(glob.glob(out + ".*"), key=lambda path: int(path.rpartition(".")[2]))
-        return [read_profile(path) for path in [*parts, out]]
+        assert len(parts) + 1 == number, f"{len(parts) + 1} parts"
+        return [read_profile(path) for path in [*parts, out][wanted]]
 
 
 def read_profile(path):
@@ -102,15 +106,16 @@ class Steps:
     """What a run of the program did between its backward passes, once it has settled."""
 
     SETTLED, MEASURED = 10, 10
+    PARTS = slice(SETTLED, SETTLED + MEASURED)
     COMMAND = ["layernorm_mlp", "--layers", "8", "--width", "16", "--threads", "1", "--steps",
                str(SETTLED + MEASURED + 1)]
 
-    def __init__(self, binaries, recorder=()):
+    def __init__(self, binaries, library, recorder=(), wanted=PARTS):
         program, *flags = self.COMMAND
         self.parts = callgrind([os.path.join(binaries, program), *flags],
-                               "--dump-before=torch::autograd::Engine::execute(*", recorder=recorder)
-        assert len(self.parts) == self.SETTLED + self.MEASURED + 2, f"{len(self.parts)} parts"
-        self.measured = self.parts[self.SETTLED:self.SETTLED + self.MEASURED]
+                               "--dump-before=torch::autograd::Engine::execute(*", recorder=recorder, preload=library,
+                               number=self.SETTLED + self.MEASURED + 2, wanted=wanted)
+        self.measured = self.parts if wanted == self.PARTS else self.parts[self.PARTS]
 
     def instructions(self):
         """Of a step on average; and those that are not the heap's."""
@@ -125,20 +130,20 @@ def our_allocations(parts):
                re.match(r"(malloc|calloc|realloc|operator new)", str(callee)))
 
 
-def events(binaries, folder):
+def events(binaries, library, folder):
     def recorder(name, *options):
         return [os.path.join(binaries, "ulpscope"), "record", *options, "-o", os.path.join(folder, name), "--"]
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        bare, idle, recorded = pool.map(lambda each: Steps(binaries, each), (
-            (), recorder("idle", "--steps", "1000000-1000001"), recorder("recorded")))
+        bare, idle, recorded = pool.map(lambda each: Steps(binaries, library, *each), (
+            (), (recorder("idle", "--steps", "1000000-1000001"),), (recorder("recorded"), slice(None))))
     step, outside_allocator = bare.instructions()
     in_step = events_of(binaries, os.path.join(folder, "recorded"), Steps.SETTLED)
     failed = report(f"recording: instructions in a step of {in_step:,} events",
                     recorded.instructions()[0] - step, INSTRUCTIONS_PER_STEP)
     failed |= report("outside --steps: instructions, over those of a bare run",
                      1 + (idle.instructions()[1] - outside_allocator) / step, INSTRUCTIONS_IDLE)
-    failed |= report("recording: allocations on the program's heap from its beginning",
+    failed |= report("recording: allocations on the program's heap up to the last step",
                      our_allocations(recorded.parts), (1, None))
     return report(f"recording: allocations on the program's heap in {Steps.MEASURED} steps",
                   our_allocations(recorded.measured), (0, 0)) or failed
@@ -185,6 +190,7 @@ def report(what, found, bounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--from-first-step", help="the library with which counting events begins there, and not with the program")
     parser.add_argument("what", choices=["kernels", "events", "verified"])
     arguments = parser.parse_args()
     if arguments.what != "verified" and not shutil.which("valgrind"):
@@ -192,7 +198,7 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         failed = {"kernels": lambda: kernels(arguments.bin),
-                  "events": lambda: events(arguments.bin, folder),
+                  "events": lambda: events(arguments.bin, arguments.from_first_step, folder),
                   "verified": lambda: verified(arguments.bin, folder)}[arguments.what]()
     sys.exit(1 if failed else 0)
 
