@@ -11,6 +11,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,9 +44,18 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return hash ^ (hash >> 29);
 }
 
+/// Four words at a time, of which none waits for another, and the rest word by word.
 std::uint64_t hashed(std::uint64_t hash, const void* data, std::size_t bytes) {
   const char* begin = static_cast<const char*>(data);
-  for (; bytes > 0;) {
+  std::array<std::uint64_t, 4> lanes = {hash, 0, 0, 0};
+  for (; bytes >= sizeof lanes; begin += sizeof lanes, bytes -= sizeof lanes) {
+    std::array<std::uint64_t, 4> words;
+    std::memcpy(words.data(), begin, sizeof words);
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = mixed(lanes[i], words[i]);
+  }
+  hash = lanes[0];
+  for (std::size_t i = 1; i < lanes.size(); ++i) hash = mixed(hash, lanes[i]);
+  while (bytes > 0) {
     std::uint64_t word = 0;
     const std::size_t count = std::min<std::size_t>(bytes, 8);
     std::memcpy(&word, begin, count);
@@ -67,14 +78,16 @@ std::uint64_t digest(const at::Tensor& t) {
   const char* data = static_cast<const char*>(t.const_data_ptr());
   const std::size_t item = t.element_size();
   if (t.is_contiguous()) return hashed(hash, data, item * static_cast<std::size_t>(t.numel()));
-  std::vector<std::int64_t> index(static_cast<std::size_t>(t.dim()), 0);
-  std::vector<char> elements;
-  for (std::int64_t n = 0; n < t.numel(); ++n) {
+  const at::IntArrayRef sizes = t.sizes();
+  const at::IntArrayRef strides = t.strides();
+  std::vector<std::int64_t> index(sizes.size(), 0);
+  std::vector<char> elements(item * static_cast<std::size_t>(t.numel()));
+  for (std::size_t to = 0; to < elements.size(); to += item) {
     std::int64_t offset = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * t.strides()[d];
+    for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
     const char* element = data + offset * static_cast<std::int64_t>(item);
-    elements.insert(elements.end(), element, element + item);
-    for (std::size_t d = index.size(); d-- > 0 && ++index[d] == t.sizes()[d];) index[d] = 0;
+    std::copy(element, element + item, elements.data() + to);
+    for (std::size_t d = index.size(); d-- > 0 && ++index[d] == sizes[d];) index[d] = 0;
   }
   return hashed(hash, elements.data(), elements.size());
 }
