@@ -118,7 +118,10 @@ imports_torch() {
 # Of what programs import that train or compile: to make it takes longer than to import from it.
 keep_bytecode() {
   env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX PYTHONPATH="$torch_folder" "$(python_with_pip)" \
-    -c 'import torch, torch._dynamo, torch._inductor.compile_fx, torch.distributed, torch.utils.data' \
+    -c 'import torch, torch._dynamo, torch._inductor.compile_fx, torch.distributed, torch.utils.data
+import sympy.tensor.tensor, torch._inductor.codecache, torch._inductor.cudagraph_trees, torch.export._trace
+import torch.distributed.tensor.experimental, torch.utils.cpp_extension
+torch.compile(torch.nn.Linear(2, 2), backend="aot_eager")(torch.ones(1, 2)).sum().backward()' \
     >/dev/null 2>&1 || say "PyTorch: not all that programs import has its bytecode: they start more slowly"
 }
 
