@@ -46,6 +46,16 @@ class Tools:
         with open(os.path.join(self.folder, name, "status.json"), encoding="utf-8") as file:
             return ended[:2], json.load(file)
 
+    def record_variants(self, program, variants, **options):
+        """Records a program with each of these flags, by the names of the dumps, in processes that are forked from one
+        (variants.py). What they are compared with is recorded by `record`, from its start."""
+        lines = [json.dumps({"dump": os.path.join(self.folder, name), "flags": flags, "options": options})
+                 for name, flags in variants.items()]
+        done = subprocess.run((self.python, os.path.join(HERE, "variants.py"), self.command(program)[1]),
+                              input="\n".join(lines), capture_output=True, text=True, timeout=280, check=False,
+                              cwd=self.folder, env={**self.environment, "ULPSCOPE_BINARY": self.ulpscope})
+        assert done.returncode == 0, done.stderr
+
     def events_of_steps(self, dump):
         text = self.run(self.ulpscope, "inspect", dump, "steps", "--format", "json")[1]
         return {each["step"]: each["events"] for each in json.loads(text)["steps"]}
@@ -196,11 +206,13 @@ def python_generator(tools):
 
 def moved_generators(tools):
     """A generator that one run draws from once more, or seeds, is an outcome, unless time decides how often."""
-    for name, *flags in (("none", "none"), ("again", "none"), ("python", "python"), ("numpy", "numpy", "leave"),
-                         ("held", "held"), ("seeded", "seeded"), ("set_state", "set_state"), ("by_chance", "by_chance"),
-                         ("by_chance_again", "by_chance"), ("files", "files"), ("more_files", "more_files"),
-                         ("thread", "none", "thread"), ("other_thread", "none", "thread"), ("child", "none", "child"), ("other_child", "none", "child")):
+    for name, *flags in (("none", "none"), ("again", "none"), ("numpy", "numpy", "leave"), ("files", "files"),
+                         ("thread", "none", "thread"), ("other_thread", "none", "thread"),
+                         ("child", "none", "child"), ("other_child", "none", "child")):
         tools.record(name, "generators", *flags)
+    tools.record_variants("generators", {
+        **{which: [which] for which in ("python", "held", "seeded", "set_state", "by_chance", "more_files")},
+        "by_chance_again": ["by_chance"]})
     for reference, candidate, code, generators in (
             ("none", "again", 0, []), ("none", "python", 1, ["python"]), ("none", "numpy", 1, ["numpy"]),
             ("none", "held", 1, ["__main__.held"]), ("none", "seeded", 1, ["generator 2 of the program"]),
@@ -283,9 +295,11 @@ def given_values(tools):
 def updates_in_lists(tools):
     """On another device optimizers update parameters in lists by default: that is no difference of the program, but
     another learning rate is one."""
-    for optimizer in ("SGD", "Adam", "RMSprop"):
+    optimizers = ("SGD", "Adam", "RMSprop")
+    tools.record_variants("updates", {f"{optimizer}-candidate": [optimizer, "foreach"] for optimizer in optimizers} |
+                          {"other": ["Adam", "foreach", "0.02"]}, level="full")
+    for optimizer in optimizers:
         tools.record(f"{optimizer}-reference", "updates", optimizer, "single", options=("--level", "full"))
-        tools.record(f"{optimizer}-candidate", "updates", optimizer, "foreach", options=("--level", "full"))
         code, report = tools.compare(f"{optimizer}-reference", f"{optimizer}-candidate", "--budget")
         kinds = {finding["kind"] for finding in report["findings"]}
         if code != 0 or report["verdict"] != "within" or kinds != {"origin"} or "not judged" in report["summary"]:
@@ -293,7 +307,6 @@ def updates_in_lists(tools):
         judged = [op["op"] for op in report["budget"]["ops"] if op["op"].startswith("aten::_foreach_")]
         if not judged:
             yield f"{optimizer}: no update of a list was judged"
-    tools.record("other", "updates", "Adam", "foreach", "0.02", options=("--level", "full"))
     code, report = tools.compare("Adam-reference", "other", "--budget")
     first = report["first"] or {}
     if code != 1 or "lr of Adam is 0.01 and 0.02" not in first.get("meaning", ""):
@@ -334,9 +347,8 @@ def received_memory(tools):
 
 def containers(tools):
     """Tensors in containers of the program's own cross the boundaries of modules."""
-    options = ("--capture", "layers")
-    for name, factor in (("first", "2"), ("second", "2"), ("third", "2.5")):
-        tools.record(name, "containers", factor, options=options)
+    tools.record("first", "containers", "2", options=("--capture", "layers"))
+    tools.record_variants("containers", {"second": ["2"], "third": ["2.5"]}, capture="layers")
     code, report = tools.compare("first", "second")
     if code != 0:
         yield f"equal runs: {report['summary']}"
@@ -361,8 +373,8 @@ def iterations(tools):
               "state": ("aten::mul", "data"), "noise": ("aten::mul", "data"), "metric": ("aten::mul", "data"),
               "evaluation": ("aten::mul", "eval"), "average": ("aten::add_", "eval"), "zero": (None, None)}
     tools.record("reference", "iterations")
+    tools.record_variants("iterations", {changed: [changed] for changed in places})
     for changed, (op, phase) in places.items():
-        tools.record(changed, "iterations", changed)
         code, report = tools.compare("reference", changed)
         first = report["first"] or {}
         if code != 1 or first["step"] != 2 or (op and (first["op"], first["phase"]) != (op, phase)):
@@ -390,8 +402,8 @@ def left_by_names(tools):
                 "storage": (1, "parameter"), "loaded": (1, "parameter"), "returned": (1, "arguments"),
                 "skipped": (1, "sequence")}
     tools.record("reference", "names", "nothing")
+    tools.record_variants("names", {what: [what] for what in expected})
     for what, answer in expected.items():
-        tools.record(what, "names", what)
         code, report = tools.compare("reference", what, "--allow-longer")
         first = report["first"] or {"kind": None}
         if (code, first["kind"]) != answer:
@@ -400,10 +412,11 @@ def left_by_names(tools):
 
 def kept(tools):
     """Which tensors are gradients and states of optimizers in the end is an outcome, by the names of the parameters."""
+    expected = {"nothing": None, "gradient": "0.weight.grad", "state": "0.weight.exp_avg",
+                "swapped": "1.weight.exp_avg", "replaced": "1.weight.grad"}
     tools.record("reference", "kept", "nothing")
-    for what, name in (("nothing", None), ("gradient", "0.weight.grad"), ("state", "0.weight.exp_avg"),
-                       ("swapped", "1.weight.exp_avg"), ("replaced", "1.weight.grad")):
-        tools.record(what, "kept", what)
+    tools.record_variants("kept", {what: [what] for what in expected})
+    for what, name in expected.items():
         code, report = tools.compare("reference", what)
         named = [tensor["name"] for finding in report["findings"] for tensor in finding["tensors"]]
         if code != (0 if name is None else 1) or (name and name not in named):
@@ -412,8 +425,8 @@ def kept(tools):
 
 def swapped_names(tools):
     """A parameter keeps its name when it holds another tensor, from then on."""
-    for name, flags in (("reference", ("0.1", "0.5")), ("rate", ("0.2", "0.5")), ("added", ("0.1", "0.25"))):
-        tools.record(name, "swapped", *flags)
+    tools.record("reference", "swapped", "0.1", "0.5")
+    tools.record_variants("swapped", {"rate": ["0.2", "0.5"], "added": ["0.1", "0.25"]})
     for candidate, parameter, place in (("rate", "0.weight", ("aten::add_", "0", "optimizer", 7)),
                                         ("added", "3.weight", ("aten::add_", "3", "eval", 9))):
         code, report = tools.compare("reference", candidate)
@@ -427,9 +440,10 @@ def swapped_names(tools):
 def numpy_write(tools):
     """What NumPy writes after the last op of a tensor shows where the tensor is freed, or in the end."""
     kinds = (("unused", (2, None)), ("used", (2, None)), ("standing", (1, "write")), ("filled", (2, None)))
+    tools.record_variants("numpy_write", {what + name: [what, times] for what, _ in kinds
+                                          for name, times in (("equal", "0"), ("written", "1"))})
     for what, expected in kinds:
-        for name, times in (("reference", "0"), ("equal", "0"), ("written", "1")):
-            tools.record(what + name, "numpy_write", what, times)
+        tools.record(what + "reference", "numpy_write", what, "0")
         code, report = tools.compare(what + "reference", what + "equal")
         if code != 0:
             yield f"{what}, equal runs: exit code {code}, {report['summary']}"
@@ -441,9 +455,11 @@ def numpy_write(tools):
 def left_options(tools):
     """Hyperparameters that are changed after the last step are an outcome, also of an optimizer that is saved and gone,
     in whichever thread."""
-    for where in ("standing", "saved", "threads"):
-        for name, lr in (("reference", "0.1"), ("equal", "0.1"), ("changed", "0.05")):
-            tools.record(where + name, "left_options", where, lr)
+    places = ("standing", "saved", "threads")
+    tools.record_variants("left_options", {where + name: [where, lr] for where in places
+                                           for name, lr in (("equal", "0.1"), ("changed", "0.05"))})
+    for where in places:
+        tools.record(where + "reference", "left_options", where, "0.1")
         code, report = tools.compare(where + "reference", where + "equal")
         if code != 0:
             yield f"{where}, equal runs: exit code {code}, {report['summary']}"
@@ -455,7 +471,7 @@ def left_options(tools):
 def saved_files(tools):
     """What a program saves beside tensors is an outcome: keys, whole numbers, arrays, sets. Other numbers may be times."""
     tools.record("reference", "saved_files", "none")
-    for change, code, words in (
+    expected = (
         ("none", 0, "identical"),
         ("time", 0, "identical"),
         ("order", 0, "identical"),
@@ -468,8 +484,10 @@ def saved_files(tools):
         ("thread", 1, "task of torch.save is 0 and 2"),
         ("less", 1, "key of torch.save is model.1.bias: float32 [3] and optimizer.state.0.momentum_buffer"),
         ("crossed", 2, "saves 2 tensors that"),
-    ):
-        tools.record(change, "saved_files", change)
+    )
+    tools.record("reference", "saved_files", "none")
+    tools.record_variants("saved_files", {change: [change] for change, _, _ in expected})
+    for change, code, words in expected:
         ended, report = tools.compare("reference", change)
         if ended != code or words not in report["summary"]:
             yield f"{change}: exit code {ended}, {report['summary']}"
@@ -477,14 +495,15 @@ def saved_files(tools):
 
 def safetensors_files(tools):
     """What is saved with safetensors, which reads the memory of tensors past LibTorch, is an outcome."""
-    for change, code, words in (
-        ("none", 0, ""),
+    expected = (
         ("equal", 0, "identical"),
         ("scaled", 1, "aten::mul of Linear runs in the candidate only"),
         ("half", 1, "aten::to of Linear runs in the candidate only"),
         ("less", 1, "key of torch.save is bias: float32 [2]"),
-    ):
-        tools.record(change, "safetensors_files", tools.folder, change)
+    )
+    tools.record("none", "safetensors_files", tools.folder, "none")
+    tools.record_variants("safetensors_files", {change: [tools.folder, change] for change, _, _ in expected})
+    for change, code, words in expected:
         ended, report = tools.compare("none", change)
         if ended != code or words not in report["summary"]:
             yield f"{change}: exit code {ended}, {report['summary']}"
@@ -505,8 +524,12 @@ def preprocessed_batches(tools):
 
 def without_modules(tools):
     """Steps of programs that train tensors of no module, or call none that anybody sees."""
+    runs = (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5"))
+    tools.record_variants("without_modules", {kind + name: [kind, factor] for kind in ("optimizer", "own")
+                                              for name, factor in runs[1:]})
     for kind in ("optimizer", "own", "compiled"):
-        for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
+        # What compiles is recorded from its start.
+        for name, factor in runs if kind == "compiled" else runs[:1]:
             tools.record(kind + name, "without_modules", kind, factor)
         code, report = tools.compare(kind + "reference", kind + "equal")
         if code != 0:
@@ -524,8 +547,8 @@ def without_modules(tools):
 
 def data_swapped(tools):
     """Parameters and buffers that take over each other's memory after the last op."""
-    for change in ("none", "equal", "parameters", "buffers"):
-        tools.record(change, "data_swapped", change)
+    tools.record("none", "data_swapped", "none")
+    tools.record_variants("data_swapped", {change: [change] for change in ("equal", "parameters", "buffers")})
     for change, code, name in (("equal", 0, ""), ("parameters", 1, "first.weight"), ("buffers", 1, "mean")):
         ended, report = tools.compare("none", change)
         if ended != code or name not in report["summary"]:
@@ -534,8 +557,8 @@ def data_swapped(tools):
 
 def with_other_factor(tools, program, is_found):
     """Equal runs of a program are equal, and one with another factor differs, first by what `is_found` says of it."""
-    for name, factor in (("reference", "1.0"), ("equal", "1.0"), ("other", "1.5")):
-        tools.record(name, program, factor)
+    tools.record("reference", program, "1.0")
+    tools.record_variants(program, {"equal": ["1.0"], "other": ["1.5"]})
     code, report = tools.compare("reference", "equal")
     if code != 0:
         yield f"equal runs: exit code {code}, {report['summary']}"
@@ -597,7 +620,7 @@ def inductor(tools):
     recorded = {}
     for name, eps, workers in (("generated", "1e-5", "2"), ("cached", "1e-5", "1"), ("other", "1e-3", "1")):
         tools.environment["TORCHINDUCTOR_COMPILE_THREADS"] = workers
-        if name == "other":  # from here on, what the processor says of itself is not tried out, by compiling, again
+        if name != "generated":  # what the processor can do is not tried out, in processes that import PyTorch, again
             tools.environment["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
         recorded[name], status = tools.record(name, "inductor", eps)
         if status["notes"]:
@@ -706,16 +729,14 @@ def lower_capability():
 def planted(tools, net):
     """What is planted is the first finding, with its cause; the others are identical (on a CPU `linear`
     and `matmul` of these sizes give the same bits)."""
-    tools.record("none", "pairs", net, "none", options=["--level", "full"])
+    tools.record("reference", "pairs", net, "none", options=["--level", "full"])
+    tools.record_variants("pairs", {plant: [net, plant] for plant in PAIRS[net] if plant != "avx2"}, level="full")
+    tools.environment["ATEN_CPU_CAPABILITY"] = lower_capability()
+    tools.record("avx2", "pairs", net, "avx2", options=["--level", "full"])
     for plant, expected in PAIRS[net].items():
-        variables = {"ATEN_CPU_CAPABILITY": lower_capability()} if plant == "avx2" else {}
-        if variables.get("ATEN_CPU_CAPABILITY") == "default":
+        if plant == "avx2" and lower_capability() == "default":
             expected = WITHOUT_VECTORS
-        tools.environment.update(variables)
-        tools.record("planted", "pairs", net, plant, options=["--level", "full", "--force"])
-        for variable in variables:
-            del tools.environment[variable]
-        code, report = tools.compare("none", "planted")
+        code, report = tools.compare("reference", plant)
         if expected is None:
             if code != 0:
                 yield f"{plant}: {report['summary']}"
