@@ -9,8 +9,11 @@ source=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 readonly source
 shift
 
-work=$(mktemp -d)
+# Always the same folder, or ccache would know nothing of what is compiled there.
+work=$(realpath "$build")/tests/consumer_test
 readonly work
+rm -rf "$work"
+mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 # Files must be found by their location.
 unset ULPSCOPE_BINARY ULPSCOPE_CAPTURE_LIBRARY ULPSCOPE_PRELOAD
