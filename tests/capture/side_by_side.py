@@ -147,7 +147,7 @@ def live_equal(runs):
 
 def was_removed(done):
     """Whether the faster program was too far ahead for the steps that a small window keeps (cli/docs/checking.md)."""
-    return done.returncode == 2 and " removed before " in done.stdout
+    return done.returncode == 2 and " removed before " in " ".join(done.stdout.split())
 
 
 def live_longer(runs):
