@@ -202,13 +202,14 @@ bool LoneStretches::stands_among_updates(const Scene& scene) const {
   return false;
 }
 
-/// Whose writes to memory of both runs it reads, of what its run alone did before.
+/// Whose writes to memory of both runs it reads, of what its run alone did in earlier steps.
 void LoneStretches::note_reads(const Stretch& stretch) {
   for (const auto& [side, window, index] : stretch.units)
     for (const Slot& slot : window.event(index).slots) {
       if (!reads(slot) || on(state_.alone_memory, side).made(slot)) continue;
       const auto writer = on(state_.ledger.memory, side).find(slot, stretch.scene.step);
-      if (writer && writer->written_alone) state_.book.note_read(*writer, source_);
+      if (writer && writer->written_alone && writer->step < stretch.scene.step)
+        state_.book.note_read(*writer, source_);
     }
 }
 
