@@ -97,6 +97,18 @@ def records_itself():
             yield f"first and {dump}: {report.stdout}"
 
 
+def records_compiled():
+    """A program that has imported Dynamo, and perhaps compiled, before it records itself is compiled as it is bare."""
+    program = (sys.executable, os.path.join(HERE, "programs", "compiled_itself.py"))
+    for when in ("before", "inside"):
+        bare, done = run(*program, when), run(*program, when, when)
+        if bare.returncode != 0 or (done.returncode, done.stdout) != (0, bare.stdout):
+            yield f"compiled {when} the recording: bare {bare}\nrecorded {done}"
+        layers = run(ulpscope_command(), "inspect", when, "layers").stdout
+        if "Net" not in layers:
+            yield f"compiled {when} the recording: {layers}"
+
+
 def refuses():
     """What is not possible is an Error that says why."""
     import ulpscope
@@ -172,7 +184,7 @@ def golden():
             yield f"{flags} {variables}: {done.stdout} {done.stderr}"
 
 
-CASES = {each.__name__: each for each in (says, records_itself, refuses, reports, golden)}
+CASES = {each.__name__: each for each in (says, records_itself, records_compiled, refuses, reports, golden)}
 
 
 def main():

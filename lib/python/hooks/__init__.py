@@ -11,6 +11,7 @@ from .capture import finish, finish_before_exit
 from .imports import after_import
 
 after_import("torch.nn.modules.module", modules.follow)
+after_import("torch.compiler", modules.follow_tracing)
 after_import("torch.optim.optimizer", optimizers.follow)
 after_import("torch.serialization", saves.follow)
 after_import("safetensors.torch", saves.follow_safetensors)

@@ -2,7 +2,9 @@
 torch.compile and are not given keyword arguments."""
 
 import functools
+import sys
 import threading
+import types
 
 from . import capture, compilation, generators, swaps, tensors, trees
 from .guard import failed
@@ -19,6 +21,17 @@ class _Calls(threading.local):
 
 
 _calls = _Calls()
+
+
+def _is_traced() -> bool:
+    """Until torch.compiler has been imported."""
+    return False
+
+
+def follow_tracing(module) -> None:
+    """To be called when torch.compiler has just been imported."""
+    global _is_traced
+    _is_traced = module.is_dynamo_compiling
 
 
 def _is_script(module) -> bool:
@@ -81,6 +94,8 @@ def _replacement(original):
         raise RuntimeError("nn.Module.__call__ is not as known")
 
     def _wrapped_call_impl(self, *args, **kwargs):
+        if _is_traced():
+            return (self._call_impl if self._compiled_call_impl is None else self._compiled_call_impl)(*args, **kwargs)
         depth = _calls.depth
         frames = _begin(self, args, kwargs, depth)
         call = self._call_impl if self._compiled_call_impl is None else self._compiled_call_impl
@@ -97,6 +112,15 @@ def _replacement(original):
             _end(frames, result, threw)
 
     return functools.update_wrapper(_wrapped_call_impl, original, updated=())
+
+
+def _hold_instead(original, replacement) -> None:
+    """Modules of PyTorch that have been imported already keep PyTorch's own function by a name: Dynamo asks by it
+    whether a module's call is as known."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "torch" and isinstance(module, types.ModuleType):
+            held = vars(module)
+            held.update(dict.fromkeys([key for key, value in list(held.items()) if value is original], replacement))
 
 
 def _apply_and_look(original):
@@ -143,6 +167,8 @@ def follow(module) -> None:
     module.register_module_parameter_registration_hook(registers_tensor)
     module.register_module_buffer_registration_hook(registers_tensor)
     module.Module._apply = _apply_and_look(module.Module._apply)
-    call = _replacement(module.Module._wrapped_call_impl)
+    original = module.Module._wrapped_call_impl
+    call = _replacement(original)
     module.Module._wrapped_call_impl = call
     module.Module.__call__ = call
+    _hold_instead(original, call)

@@ -59,8 +59,9 @@ class record:
 
     One at a time; others may follow, each with its own dump. In a process that `ulpscope record`
     records it has no effect. Threads that were created, and CUDA graphs and collectives that were
-    used, before the first `record` of a process are seen in part: where that matters, use the
-    command, or make the first one before torch is imported.
+    used, before the first `record` of a process are seen in part, and what torch.compile has
+    compiled by then may be compiled again: where that matters, use the command, or make the first
+    one before torch is imported.
 
     Args:
         directory: of the dump; empty: runs/PROGRAM-N.

@@ -16,6 +16,11 @@ class Net(nn.Module):
         return self.inner(torch.relu(self.first(x))).sum()
 
 
+class Shifted(nn.Linear):
+    def __call__(self, x):
+        return super().__call__(x + 1)
+
+
 torch.manual_seed(0)
 torch.set_num_threads(1)
 net = Net()
@@ -45,9 +50,19 @@ def whole(x):
     return net(x) + net.inner(x).sum()
 
 
+calls = nn.Sequential(nn.Linear(4, 4), Shifted(4, 4))  # what Dynamo traces of them begins with the call
+calls[0].register_forward_hook(lambda module, inputs, output: 2 * output)
+
+
+@torch.compile(backend=backend, fullgraph=True)
+def called(x):
+    return calls(x).sum() + calls[0]._wrapped_call_impl(x).sum()
+
+
 compiled(torch.randn(3, 4)).backward()
 step()
 whole(torch.randn(3, 4)).backward()
+called(torch.randn(3, 4)).backward()
 optimizer.step()
 print("graphs", graphs)
 print("breaks", len(counters["graph_break"]))
