@@ -20,6 +20,11 @@
 #include "core/counts.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+constexpr std::uint64_t kMostSaidOfSteps = 16;
+
+}  // namespace
 
 RankComparison::RankComparison(const Run& reference, const Run& candidate,
                                const Both<std::uint32_t>& ranks, const CompareOptions& options,
@@ -277,6 +282,9 @@ void RankComparison::run() {
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
+  if (said_of_steps_ > kMostSaidOfSteps)
+    unseen_.push_back(fmt::format("so it is with later steps at {}",
+                                  core::counted(said_of_steps_ - kMostSaidOfSteps, "more place")));
   // Who takes which task may change what stands beside them, too.
   if (state_.lanes_run_apart && state_.book.diverges() &&
       has_main_taken_others(state_.runs, state_.ranks))
@@ -311,6 +319,11 @@ void RankComparison::compare_steps() {
   }
 }
 
+/// Of steps that are not compared one by one.
+void RankComparison::say_of_steps(std::string words) {
+  if (++said_of_steps_ <= kMostSaidOfSteps) unseen_.push_back(std::move(words));
+}
+
 /// How many of the next steps of each run are compared with each other.
 StepGroup RankComparison::steps_together() {
   const auto main = std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) {
@@ -334,7 +347,7 @@ void RankComparison::compare_group(std::int64_t step, const StepGroup& group) {
   compare_step({first, last, {}});
   if (of_reference == 1 && of_candidate == 1) return;
   shift_ += of_candidate - of_reference;
-  unseen_.push_back(
+  say_of_steps(
       fmt::format("{} of the reference and {} of the candidate are compared together: they use the "
                   "same data, and their optimizers step in different places",
                   steps_words({{first.reference, last.reference}}),
@@ -351,7 +364,7 @@ void RankComparison::compare_extra_steps(std::int64_t step, Side side, std::int6
                                      to_candidate(step) + (in_reference ? 0 : k), side));
   shift_ += in_reference ? -count : count;
   const std::int64_t next = in_reference ? step + count : step;
-  unseen_.push_back(
+  say_of_steps(
       fmt::format("the {}'s {} {} no partner: from there on step {} of the reference is step {} of "
                   "the candidate",
                   name(side), steps_words({{first, first + count - 1}}),

@@ -49,6 +49,7 @@ class RankComparison {
   void compare_steps();
   void compare_step(const StepsToCompare& steps);
   [[nodiscard]] StepGroup steps_together();
+  void say_of_steps(std::string words);
   void compare_group(std::int64_t step, const StepGroup& group);
   void compare_extra_steps(std::int64_t step, Side side, std::int64_t count);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
@@ -80,6 +81,7 @@ class RankComparison {
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
   bool compared_a_step_ = false;
+  std::uint64_t said_of_steps_ = 0;  ///< times
   std::vector<std::string> unseen_;
 };
 
