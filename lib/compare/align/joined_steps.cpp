@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -12,8 +13,12 @@
 namespace ulpscope::comparison {
 namespace {
 
+using Ahead = std::deque<StepSketch>;
+
 /// Of one run.
 constexpr std::size_t kMostJoined = 4;
+/// So many of the next steps are looked at.
+constexpr std::size_t kMostSteps = 2 * kMostJoined;
 constexpr std::size_t kOpsOfBeginning = 8;
 /// Of the data that one run has where steps belong together, the other one has at least so much.
 constexpr double kSharedPart = 0.9;
@@ -27,8 +32,9 @@ constexpr double kSharedPart = 0.9;
 /// Values from outside of the model that the steps of one run use.
 class OutsideData {
  public:
-  explicit OutsideData(const Sketches& steps) {
-    for (const StepSketch& step : steps) {
+  explicit OutsideData(const Ahead& steps) {
+    for (std::size_t k = 0; k < std::min(steps.size(), kMostSteps); ++k) {
+      const StepSketch& step = steps[k];
       steps_.push_back(outside_data(step));
       for (const Keys* kind : {&step.data, &step.read})
         if (kind->size() == StepSketch::kKept) complete_to_ = std::min(complete_to_, kind->back());
@@ -170,9 +176,9 @@ class SharedData {
 }
 
 /// The forwards of the first steps of one run are those of the other run's, and perhaps more.
-[[nodiscard]] bool do_the_same(const Sketches& reference, const Sketches& candidate,
+[[nodiscard]] bool do_the_same(const Ahead& reference, const Ahead& candidate,
                                const Both<std::size_t>& end) {
-  const auto ops = [](const Sketches& steps, std::size_t count) {
+  const auto ops = [](const Ahead& steps, std::size_t count) {
     std::vector<std::uint64_t> all;
     for (std::size_t k = 0; k < count; ++k)
       all.insert(all.end(), steps[k].forward_ops.begin(), steps[k].forward_ops.end());
@@ -200,8 +206,7 @@ class SharedData {
 
 }  // namespace
 
-std::optional<Both<std::uint64_t>> joined_steps(const Sketches& reference,
-                                                const Sketches& candidate) {
+std::optional<Both<std::uint64_t>> joined_steps(const Ahead& reference, const Ahead& candidate) {
   const OutsideData ours(reference);
   const OutsideData theirs(candidate);
   const std::uint64_t last = std::min(ours.complete_to(), theirs.complete_to());
@@ -224,9 +229,9 @@ std::optional<Both<std::uint64_t>> joined_steps(const Sketches& reference,
   if (!is_part(a[0], b[0]) || !is_part(a[end.reference - 1], b[end.candidate - 1]))
     return std::nullopt;
   end = data.with_step_alone(end);
-  if (end.reference == 1 && end.candidate == 1) return std::nullopt;
-  const bool reference_ends = end.reference == a.size();
-  const bool candidate_ends = end.candidate == b.size();
+  if (end.reference == 1 && end.candidate == 1) return Both<std::uint64_t>{1, 1};
+  const bool reference_ends = end.reference == reference.size();
+  const bool candidate_ends = end.candidate == candidate.size();
   if (reference_ends != candidate_ends) return std::nullopt;
   const bool goes_on = reference_ends || (data.are_partners(end) &&
                                           begin_alike(reference[end.reference].forward_ops,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "compare/align/step_sketch.hpp"
@@ -12,10 +13,10 @@ namespace ulpscope::comparison {
 /// program where the other run has none: its next steps hold other parts of the same work.
 ///
 /// @param reference the next steps, the first of which does not have the ops of the other run's
-/// @return how many of the next steps of each run together use the same data in the same order, one
-/// of each or more; after them both use the same again, step by step. Empty if nothing shows that,
-/// or if the first of each use the same
-[[nodiscard]] std::optional<Both<std::uint64_t>> joined_steps(const Sketches& reference,
-                                                              const Sketches& candidate);
+/// @return how many of the next steps of each run together use the same data in the same order;
+/// after them both use the same again, step by step. One of each if it is the first that do. Empty
+/// if nothing shows which
+[[nodiscard]] std::optional<Both<std::uint64_t>> joined_steps(
+    const std::deque<StepSketch>& reference, const std::deque<StepSketch>& candidate);
 
 }  // namespace ulpscope::comparison

@@ -77,13 +77,13 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   if (have_same_data && !may_be_joined) return kOneOfEach;
   const auto& of_reference = ahead_.reference.from(reference, training_.reference);
   const auto& of_candidate = ahead_.candidate.from(candidate, training_.candidate);
-  Sketches a(of_reference.begin(), of_reference.end());
-  Sketches b(of_candidate.begin(), of_candidate.end());
   if (may_be_joined) {
-    if (const auto group = joined_steps(a, b)) return *group;
+    if (const auto group = joined_steps(of_reference, of_candidate)) return *group;
     joined_.begin_again(steps_);
   }
   if (have_same_data || !looks_for_extra) return kOneOfEach;
+  Sketches a(of_reference.begin(), of_reference.end());
+  Sketches b(of_candidate.begin(), of_candidate.end());
   leave_out_constants(a);
   leave_out_constants(b);
   if (a.empty() || b.empty() || same_computation(a.front(), b.front())) return kOneOfEach;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -631,6 +632,28 @@ TEST_SUITE("steps") {
       CHECK(report.coverage.only_candidate <= 10 + habit.states);
       CHECK(report.coverage.only_reference == 1 + 2 * habit.states);
     }
+  }
+
+  TEST_CASE("updates left out again and again are one finding, though one run logs in each step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      Training training(run, {"fc"});
+      std::int64_t number = 0;
+      for (int pass = 0; pass < 12; ++pass) {
+        const bool goes_on = changed && pass % 3 == 0 && pass > 0;  // without an update before it
+        if (!goes_on) run.step(number++);
+        training.pass("fc", pass);
+        if (!changed || pass % 3 != 2) training.update("fc");
+        run.phase(Phase::data);
+        if (changed) run.op("aten::isnan").in(run.data(labelled("log"))).out(labelled("no"));
+      }
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::add_");
+    CHECK(report.first()->step == 2);
+    CHECK(report.coverage.only_reference == 4);
+    CHECK(report.coverage.only_candidate == 12);
+    CHECK(std::count_if(report.findings.begin(), report.findings.end(),
+                        [](const Finding& finding) { return finding.diverges; }) == 1);
   }
 
   TEST_CASE("the same numbers drawn for other models in another order join no steps") {
