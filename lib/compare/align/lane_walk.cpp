@@ -94,7 +94,7 @@ std::uint64_t LaneWalk::align_windows() {
                                 lanes.candidate ? lanes.candidate->id : 0};
   WindowAlignment alignment =
       align(windows_.window(Side::reference), windows_.window(Side::candidate), ids, forward_,
-            steps_.are_several());
+            steps_.are_several() || reads_over_border_);
   windows_.set_entries(std::move(alignment.entries));
   effort_.operations += alignment.operations;
   return alignment.given_up;

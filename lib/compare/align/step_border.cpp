@@ -98,8 +98,8 @@ std::size_t events_carried_over(const Window& window, std::uint32_t first,
     if (is_there) ++next;
     has_forward = has_forward || op.phase == Phase::forward;
   }
-  if (!has_forward) return 0;
-  const std::size_t count = next == ops.end() ? begins.size() : *next;
+  if (!has_forward || next == ops.end()) return 0;
+  const std::size_t count = *next;
   const Keys ours = outside_data(sketch(window.from_item(first)));
   const Keys theirs =
       outside_data(sketch({begins.begin(), begins.begin() + static_cast<std::ptrdiff_t>(count)}));

@@ -25,7 +25,8 @@ namespace ulpscope::comparison {
 
 /// The same where an update that one run alone makes has moved the border of all steps after it:
 /// what ends the step of the one, with its forward, begins the next step of the other, op by op,
-/// and uses the same data. Only the update may be missing there.
+/// and uses the same data. Only the update may be missing there. None if that step has no more than
+/// that: whole steps are joined (joined_steps.hpp).
 [[nodiscard]] std::size_t events_carried_over(const Window& window, std::uint32_t first,
                                               const std::vector<HeldEvent>& begins,
                                               const std::vector<HeldEvent>& begins_beside);
