@@ -415,6 +415,10 @@ class Live {
     options.allow_longer = options_.allow_longer;
     options.any_exit_code = true;  // one of them may have been ended
     Report report = compare(*reference, *candidate, options);
+    if (!has_common) {  // what one of them alone has shows no difference
+      report.findings.clear();
+      report.causes.clear();
+    }
     common_steps_ = std::min(report.reference.steps, report.candidate.steps);
     return report;
   }
