@@ -23,12 +23,6 @@ constexpr std::size_t kOpsOfBeginning = 8;
 /// Of the data that one run has where steps belong together, the other one has at least so much.
 constexpr double kSharedPart = 0.9;
 
-[[nodiscard]] Keys common(const Keys& a, const Keys& b) {
-  Keys both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
 /// Values from outside of the model that the steps of one run use.
 class OutsideData {
  public:
@@ -47,9 +41,8 @@ class OutsideData {
   /// What three steps in a row use.
   void add_constants(Keys& constants) const {
     for (std::size_t k = 2; k < steps_.size(); ++k) {
-      const Keys in_two = common(steps_[k - 2], steps_[k - 1]);
-      std::set_intersection(in_two.begin(), in_two.end(), steps_[k].begin(), steps_[k].end(),
-                            std::back_inserter(constants));
+      const Keys in_three = common(common(steps_[k - 2], steps_[k - 1]), steps_[k]);
+      constants.insert(constants.end(), in_three.begin(), in_three.end());
     }
   }
 
@@ -92,8 +85,6 @@ class SharedData {
       for (const Keys& other : candidate) counts_.push_back(shared(one, other));
   }
 
-  [[nodiscard]] std::size_t rows() const { return columns_ == 0 ? 0 : counts_.size() / columns_; }
-  [[nodiscard]] std::size_t columns() const { return columns_; }
   [[nodiscard]] std::size_t at(std::size_t row, std::size_t column) const {
     return counts_[row * columns_ + column];
   }
@@ -148,6 +139,7 @@ class SharedData {
   }
 
  private:
+  [[nodiscard]] std::size_t rows() const { return columns_ == 0 ? 0 : counts_.size() / columns_; }
   [[nodiscard]] bool row_shares(std::size_t row) const {
     for (std::size_t column = 0; column < columns_; ++column)
       if (at(row, column) > 0) return true;

@@ -131,11 +131,13 @@ Keys outside_data(const StepSketch& step) {
   return all;
 }
 
-std::size_t shared(const Keys& a, const Keys& b) {
+Keys common(const Keys& a, const Keys& b) {
   Keys both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both.size();
+  return both;
 }
+
+std::size_t shared(const Keys& a, const Keys& b) { return common(a, b).size(); }
 
 bool mostly_shared(const Keys& a, const Keys& b) {
   const std::size_t fewest = std::min(a.size(), b.size());

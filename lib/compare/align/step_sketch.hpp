@@ -42,6 +42,7 @@ struct TrainingBegin {
 /// Both kinds of values that the model gets.
 [[nodiscard]] Keys outside_data(const StepSketch& step);
 
+[[nodiscard]] Keys common(const Keys& a, const Keys& b);
 [[nodiscard]] std::size_t shared(const Keys& a, const Keys& b);
 [[nodiscard]] bool mostly_shared(const Keys& a, const Keys& b);
 [[nodiscard]] bool same_data(const StepSketch& a, const StepSketch& b);
