@@ -196,20 +196,31 @@ class SharedData {
   return all;
 }
 
-}  // namespace
+/// Data show nothing: all steps of both runs use the same.
+[[nodiscard]] bool use_the_same(const std::vector<Keys>& reference,
+                                const std::vector<Keys>& candidate) {
+  const auto is_first = [&](const Keys& step) { return step == reference.front(); };
+  return std::all_of(reference.begin(), reference.end(), is_first) &&
+         std::all_of(candidate.begin(), candidate.end(), is_first);
+}
 
-std::optional<Both<std::uint64_t>> joined_steps(const Ahead& reference, const Ahead& candidate) {
-  const OutsideData ours(reference);
-  const OutsideData theirs(candidate);
-  const std::uint64_t last = std::min(ours.complete_to(), theirs.complete_to());
-  Keys constants;
-  ours.add_constants(constants);
-  theirs.add_constants(constants);
-  std::sort(constants.begin(), constants.end());
-  const std::vector<Keys> a = ours.without(constants, last);
-  const std::vector<Keys> b = theirs.without(constants, last);
+/// The backward passes of each step, numbered from the first one on.
+[[nodiscard]] std::vector<Keys> numbered_passes(const Ahead& steps) {
+  std::vector<Keys> result;
+  std::uint64_t number = 0;
+  for (std::size_t k = 0; k < std::min(steps.size(), kMostSteps); ++k) {
+    Keys& keys = result.emplace_back();
+    for (std::size_t pass = 0; pass < steps[k].backward_passes; ++pass) keys.push_back(number++);
+  }
+  return result;
+}
+
+/// Steps that together have the same keys, `a` and `b`, in the same order.
+[[nodiscard]] std::optional<Both<std::size_t>> joined_by(const std::vector<Keys>& a,
+                                                         const std::vector<Keys>& b,
+                                                         const Ahead& reference,
+                                                         const Ahead& candidate) {
   const SharedData data(uses(a), uses(b));
-  if (a.empty() || b.empty()) return std::nullopt;
   Both<std::size_t> end = data.group(0, 0);
   if (end.reference > kMostJoined || end.candidate > kMostJoined) return std::nullopt;
   if (!data.is_in_order(end)) return std::nullopt;
@@ -221,7 +232,7 @@ std::optional<Both<std::uint64_t>> joined_steps(const Ahead& reference, const Ah
   if (!is_part(a[0], b[0]) || !is_part(a[end.reference - 1], b[end.candidate - 1]))
     return std::nullopt;
   end = data.with_step_alone(end);
-  if (end.reference == 1 && end.candidate == 1) return Both<std::uint64_t>{1, 1};
+  if (end.reference == 1 && end.candidate == 1) return end;
   const bool reference_ends = end.reference == reference.size();
   const bool candidate_ends = end.candidate == candidate.size();
   if (reference_ends != candidate_ends) return std::nullopt;
@@ -229,7 +240,44 @@ std::optional<Both<std::uint64_t>> joined_steps(const Ahead& reference, const Ah
                                           begin_alike(reference[end.reference].forward_ops,
                                                       candidate[end.candidate].forward_ops));
   if (!goes_on || !do_the_same(reference, candidate, end)) return std::nullopt;
-  return Both<std::uint64_t>{end.reference, end.candidate};
+  return end;
+}
+
+/// Steps that together have as many backward passes, where the run that has more of these steps has
+/// more of them left, too. Where it has not, a pass of one run alone changes no model.
+[[nodiscard]] std::optional<Both<std::size_t>> joined_by_passes(const Ahead& reference,
+                                                                const Ahead& candidate,
+                                                                const StepsLeft& left) {
+  if (!left.reference || !left.candidate) return std::nullopt;
+  const auto end =
+      joined_by(numbered_passes(reference), numbered_passes(candidate), reference, candidate);
+  if (!end) return std::nullopt;
+  const auto more = [](std::uint64_t one, std::uint64_t other) {
+    return one > other ? one - other : 0;
+  };
+  const bool have_them =
+      more(*left.reference, *left.candidate) >= more(end->reference, end->candidate) &&
+      more(*left.candidate, *left.reference) >= more(end->candidate, end->reference);
+  const bool are_several = end->reference > 1 || end->candidate > 1;
+  return have_them && are_several ? end : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Both<std::size_t>> joined_steps(const Ahead& reference, const Ahead& candidate,
+                                              const StepsLeft& left) {
+  if (reference.empty() || candidate.empty()) return std::nullopt;
+  const OutsideData ours(reference);
+  const OutsideData theirs(candidate);
+  const std::uint64_t last = std::min(ours.complete_to(), theirs.complete_to());
+  Keys constants;
+  ours.add_constants(constants);
+  theirs.add_constants(constants);
+  std::sort(constants.begin(), constants.end());
+  const std::vector<Keys> a = ours.without(constants, last);
+  const std::vector<Keys> b = theirs.without(constants, last);
+  return use_the_same(a, b) ? joined_by_passes(reference, candidate, left)
+                            : joined_by(a, b, reference, candidate);
 }
 
 }  // namespace ulpscope::comparison

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "compare/model/hash.hpp"
 #include "compare/model/value_match.hpp"
@@ -82,8 +83,11 @@ StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& tra
   Nesting nesting;
   ModelEvents of_model;
   std::unordered_set<std::uint64_t> known;
+  bool in_backward = false;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
+    const bool was_in_backward = std::exchange(in_backward, event.phase == Phase::backward);
+    if (in_backward && !was_in_backward) ++result.backward_passes;
     // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
     if (event.kind == EventKind::op && event.phase == Phase::forward && !inside_op)

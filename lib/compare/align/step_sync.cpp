@@ -78,7 +78,9 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   const auto& of_reference = ahead_.reference.from(reference, training_.reference);
   const auto& of_candidate = ahead_.candidate.from(candidate, training_.candidate);
   if (may_be_joined) {
-    if (const auto group = joined_steps(of_reference, of_candidate)) return *group;
+    const StepsLeft left{reference.steps_left(), candidate.steps_left()};
+    if (const auto group = joined_steps(of_reference, of_candidate, left))
+      return {group->reference, group->candidate};
     joined_.begin_again(steps_);
   }
   if (have_same_data || !looks_for_extra) return kOneOfEach;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "compare/diff/effect.hpp"
@@ -25,14 +26,21 @@ void for_each_updated(const Event& op, Visit visit) {
       visit(KeyHash().add(op.root).add(slot.name).value());
 }
 
+[[nodiscard]] bool runs_backward(const Stretch& stretch, Side side) {
+  return std::any_of(stretch.units.begin(), stretch.units.end(), [&](const Stretch::Alone& one) {
+    return one.side == side && one.window.event(one.index).phase == Phase::backward;
+  });
+}
+
 }  // namespace
 
 void LoneStretches::passed(const Event& op) {
+  if (op.phase == Phase::forward) updated_.clear();
   if (op.phase != Phase::optimizer) return;
   for_each_updated(op, [&](std::uint64_t parameter) { updated_.insert(parameter); });
 }
 
-/// What both runs have updated in this step.
+/// What both runs have updated since the last forward of both.
 bool LoneStretches::updates_again(const Stretch& stretch) const {
   std::size_t updates = 0;
   std::size_t again = 0;
@@ -286,6 +294,8 @@ void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
   else
     watch_.add(source_, walk_, until_, only_looks || ops.compute_nothing);
   if (!state_.only_layers && !inherited) note_reads(stretch);
+  for (const Side one : kSides)
+    if (!step_alone_ && runs_backward(stretch, one)) ++on(state_.totals.lone_backwards, one);
   if (!known) neighbours_.stand_alone(scene, event, side);
 }
 

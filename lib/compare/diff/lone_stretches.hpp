@@ -64,7 +64,7 @@ class LoneStretches {
   std::unordered_set<std::uint32_t> looks_;  ///< ops of the stretch that are a finding of their own
   Source looks_source_;
   bool otherwise_ = false;  ///< its ops compute what ops of the other run compute
-  std::unordered_set<std::uint64_t> updated_;  ///< parameters, by both runs in this step
+  std::unordered_set<std::uint64_t> updated_;  ///< parameters, by both runs since forward
   ReplacedBackwards replaced_;
   UpdatesInLists in_lists_;
 };

@@ -75,6 +75,7 @@ void add(Totals& to, const Totals& more) {
   to.values += more.values;
   to.given_up += more.given_up;
   to.lone_trainers += more.lone_trainers;
+  add(to.lone_backwards, more.lone_backwards);
   to.work_moved = to.work_moved || more.work_moved;
   to.cut_off += more.cut_off;
   add(to.reads, more.reads);

@@ -77,18 +77,19 @@ struct OutcomeTotals {
 struct Totals {
   Coverage coverage;
   Propagated propagated;
-  Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
-  std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
-  std::uint64_t values = 0;         ///< digests that were compared
-  std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
-  std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
-  bool work_moved = false;          ///< a trainer did what the partner of a different one did
-  std::uint64_t cut_off = 0;        ///< stretches that continue where an incomplete run ended
-  Both<std::uint64_t> reads;        ///< inputs with a digest
-  Both<std::uint64_t> verified;     ///< those hashed again at the read
-  Both<Digest> data;                ///< order-free sum of the data that differed
-  std::uint64_t data_values = 0;    ///< how many values are in it
-  std::uint64_t operations = 0;     ///< steps that alignment took
+  Both<std::uint64_t> ops;               ///< outermost ops of the steps that both runs have
+  std::uint64_t aligned_ops = 0;         ///< outermost ops with a partner
+  std::uint64_t values = 0;              ///< digests that were compared
+  std::uint64_t given_up = 0;            ///< items in stretches too different to be searched
+  std::uint64_t lone_trainers = 0;       ///< lanes that train in one run and have no partner
+  Both<std::uint64_t> lone_backwards{};  ///< times that one run alone runs backward in a step
+  bool work_moved = false;               ///< a trainer did what the partner of a different one did
+  std::uint64_t cut_off = 0;             ///< stretches that continue where an incomplete run ended
+  Both<std::uint64_t> reads;             ///< inputs with a digest
+  Both<std::uint64_t> verified;          ///< those hashed again at the read
+  Both<Digest> data;                     ///< order-free sum of the data that differed
+  std::uint64_t data_values = 0;         ///< how many values are in it
+  std::uint64_t operations = 0;          ///< steps that alignment took
   std::vector<OpBudget> op_budgets;
   ReplaySummary replay;
   OutcomeTotals outcomes;

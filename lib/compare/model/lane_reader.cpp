@@ -43,6 +43,13 @@ std::uint64_t LaneReader::position() const noexcept {
   return ahead_ && !ahead_->events.empty() ? ahead_->events.front().position : kNone;
 }
 
+std::optional<std::uint64_t> LaneReader::steps_left() const {
+  if (!run_->info().complete) return std::nullopt;
+  if (!ahead_) return 0;
+  const std::int64_t last = sane_step(run_->block(rank_, lane_, blocks_ - 1).step);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(last - sane_step(ahead_->step), 0)) + 1;
+}
+
 std::vector<HeldEvent> LaneReader::peek() const {
   std::vector<HeldEvent> events;
   if (ahead_)

@@ -28,6 +28,9 @@ class LaneReader {
   /// Where the next unread block begins; kNone at the end of the lane.
   [[nodiscard]] std::uint64_t position() const noexcept;
 
+  /// How many steps are left to read; empty if it is not known where the run ended.
+  [[nodiscard]] std::optional<std::uint64_t> steps_left() const;
+
   /// The events of the next unread block; they stay unread.
   [[nodiscard]] std::vector<HeldEvent> peek() const;
 

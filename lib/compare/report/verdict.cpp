@@ -53,13 +53,22 @@ namespace {
   return outlook.ends;
 }
 
-/// One run merely goes on after the other's end; empty if it does not, or may.
+/// One run goes on after the other's end; empty if it does not, or may. It may not where the other
+/// one has a backward of its own: that may be of a step whose update was left out.
 [[nodiscard]] std::string goes_on(const Outlook& outlook) {
-  if (outlook.allow_longer) return {};
-  for (const Side side : kSides)
-    if (const std::uint64_t more = on(outlook.longer, side); more > 0)
-      return fmt::format("in the {} that both have; the {} has {} more",
-                         core::counted(outlook.common_steps, "step"), name(side), more);
+  for (const Side side : kSides) {
+    const std::uint64_t more = on(outlook.longer, side);
+    if (more == 0) continue;
+    const Side other = the_other(side);
+    const std::uint64_t backwards = on(outlook.totals.lone_backwards, other);
+    if (outlook.allow_longer && backwards == 0) continue;
+    std::string words = fmt::format("in the {} that both have; the {} has {} more",
+                                    core::counted(outlook.common_steps, "step"), name(side), more);
+    if (backwards > 0)
+      words += fmt::format(", and {} of the {} {} no equal", core::counted(backwards, "backward"),
+                           name(other), backwards == 1 ? "has" : "have");
+    return words;
+  }
   return {};
 }
 

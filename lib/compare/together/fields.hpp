@@ -85,8 +85,8 @@ ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, extra_
                 extra_numbers, extra_saves, unread, extra_draws, shared_generators, raced,
                 touched_alone, too_many)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,
-                work_moved, cut_off, reads, verified, data, data_values, operations, op_budgets,
-                replay, outcomes, evidence)
+                lone_backwards, work_moved, cut_off, reads, verified, data, data_values, operations,
+                op_budgets, replay, outcomes, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
 ULPSCOPE_FIELDS(ValueSums, outside, first_outside, unknown, rules, growth, losses, path,
                 path_questions)

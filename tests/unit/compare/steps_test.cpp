@@ -69,6 +69,10 @@ class Training {
         .writes(weight, labelled(run_.content_words(weight) + run_.content_words(gradient_), 8));
   }
 
+  void end() {
+    for (const auto& [model, weight] : weights_) run_.root(model).leaves({weight});
+  }
+
   bool carries_over = false;  ///< each forward reads what the last one has made
 
  private:
@@ -79,6 +83,28 @@ class Training {
   Tensor made_;
   Tensor gradient_;
 };
+
+/// Trains with the same data in each step. `left_out` has no update, so that the next pass belongs
+/// to the same step; `more` has a pass more, the gradients of which are dropped.
+void full_batches(RunBuilder& run, int passes, std::optional<int> left_out,
+                  std::optional<int> more) {
+  Training training(run, {"d"});
+  int step = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    // What follows the last update belongs to its step.
+    const bool is_rest = pass == left_out && pass + 1 == passes;
+    run.step(is_rest ? step - 1 : step);
+    if (pass == more) {
+      training.pass("d", 0);
+      run.event(EventKind::zero_grad, "zero_grad");
+    }
+    training.pass("d", 0);
+    if (pass == left_out) continue;
+    training.update("d");
+    ++step;
+  }
+  training.end();
+}
 
 /// A run that counts how often a block is read.
 class CountedRun : public ForwardedRun {
@@ -180,6 +206,49 @@ TEST_SUITE("steps") {
     const auto five = [](RunBuilder& run) { train(run, 0, 5); };
     CHECK(report_of(three, five, options).verdict == Verdict::identical);
     CHECK(report_of(five, three, options).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("where all steps use the same data, an update left out is named in its step") {
+    constexpr int kPasses = 12;
+    for (const bool is_last : {false, true}) {
+      const int left_out = is_last ? kPasses - 1 : 4;
+      CompareOptions options;
+      options.allow_longer = true;
+      const Report report =
+          report_of([](RunBuilder& run) { full_batches(run, kPasses, {}, {}); },
+                    [&](RunBuilder& run) { full_batches(run, kPasses, left_out, {}); }, options);
+      REQUIRE(report.verdict == Verdict::diverged);
+      CHECK(report.findings.size() == 1);
+      CHECK(report.first()->op == "aten::add_");
+      CHECK(report.first()->step == left_out);
+      CHECK(find_cause(report, "skipped-step") != nullptr);
+    }
+  }
+
+  TEST_CASE("where all steps use the same data, a pass more that updates nothing moves no steps") {
+    const Report report = report_of([](RunBuilder& run) { full_batches(run, 12, {}, {}); },
+                                    [](RunBuilder& run) { full_batches(run, 12, {}, 4); });
+    CHECK_FALSE((report.verdict == Verdict::diverged));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].step == 4);
+  }
+
+  TEST_CASE(
+      "a shorter run with a backward of its own is not identical, though a longer one may be") {
+    CompareOptions options;
+    options.allow_longer = true;
+    const Report report =
+        report_of([](RunBuilder& run) { train(run, 0, 4); },
+                  [](RunBuilder& run) {
+                    train(run, 0, 3);
+                    run.backward(true);
+                    run.op("aten::mul").in(run.data(labelled("own"))).out(labelled("made"));
+                    run.backward(false);
+                  },
+                  options);
+    CHECK(report.summary ==
+          "inconclusive: identical in the 3 steps that both have; the reference has 1 more, and 1 "
+          "backward of the candidate has no equal");
   }
 
   TEST_CASE("of a run that is shorter a change after its last op is seen") {
