@@ -1,6 +1,7 @@
 #include "compare/align/window_alignment.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -161,11 +162,17 @@ class WindowAligner {
     }
     // As many passes in both runs are the same ones, whatever becomes of their gradients.
     const bool same_passes = passes(Side::reference) == passes(Side::candidate);
+    // Where the last updates leave the same, the last pass of both is the same one.
+    const bool from_the_end = !same_passes && leave_the_same();
     for (const Side side : kSides) {
+      auto& dropped = on(dropped_, side);
       if (same_passes)
-        on(dropped_, side).assign(window(side).items().size(), 0);
+        dropped.assign(window(side).items().size(), 0);
       else
         count_dropped_gradients(side);
+      const std::uint32_t all = dropped.empty() ? 0 : dropped.back();
+      if (from_the_end)
+        for (std::uint32_t& times : dropped) times = all - times;
     }
     const SequenceAlignment forward_part = align_forward();
     const SequenceAlignment whole =
@@ -246,6 +253,26 @@ class WindowAligner {
     return count;
   }
 
+  using Parameter = std::pair<std::string_view, std::string_view>;  ///< root, name
+
+  /// What the last update of each parameter has written.
+  [[nodiscard]] std::map<Parameter, Digest> left_by_updates(Side side) const {
+    std::map<Parameter, Digest> left;
+    for (const Item& item : window(side).items()) {
+      const Event& event = window(side).event(item.event);
+      if (!updates_parameter(event)) continue;
+      for (const Slot& slot : event.slots)
+        if (slot.role != Role::input && (slot.flags & slot_flag::parameter) && !slot.name.empty())
+          left.insert_or_assign({event.root, slot.name}, slot.digest);
+    }
+    return left;
+  }
+
+  [[nodiscard]] bool leave_the_same() const {
+    const auto left = left_by_updates(Side::reference);
+    return !left.empty() && left == left_by_updates(Side::candidate);
+  }
+
   using Roots = std::unordered_set<std::string_view>;
 
   /// The roots whose parameters each optimizer updates.
@@ -271,7 +298,7 @@ class WindowAligner {
     bool left = false;
     Roots roots_left;
     std::optional<std::size_t> zeroed;  // the item that first set one of them to zero
-    std::set<std::pair<std::string_view, std::string_view>> taken;  // parameters with a gradient
+    std::set<Parameter> taken;          // with a gradient
     /// Gradients of what the optimizer trains are there no longer; of all, if that is not known.
     const auto forget = [&](std::uint64_t optimizer) {
       const auto own = trained.find(optimizer);
@@ -324,7 +351,8 @@ class WindowAligner {
   [[nodiscard]] std::uint64_t after_dropped_gradients(std::uint64_t structure, Side side,
                                                       std::uint32_t item) const {
     const std::uint32_t times = on(dropped_, side)[item];
-    return times == 0 ? structure : KeyHash().add(structure).add(std::uint64_t{times}).value();
+    return times == 0 ? structure
+                      : KeyHash().add(structure).add("dropped").add(std::uint64_t{times}).value();
   }
 
   /// What adds to a parameter's gradient is not what backward adds up before.
@@ -433,7 +461,7 @@ class WindowAligner {
   AlignmentLimits limits_;
   bool several_steps_;
   bool has_ops_;
-  Both<std::vector<std::uint32_t>> dropped_;
+  Both<std::vector<std::uint32_t>> dropped_;       ///< before each item, or after it
   Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
   Both<std::unordered_set<std::uint64_t>>
