@@ -170,9 +170,7 @@ class WindowAligner {
         dropped.assign(window(side).items().size(), 0);
       else
         count_dropped_gradients(side);
-      const std::uint32_t all = dropped.empty() ? 0 : dropped.back();
-      if (from_the_end)
-        for (std::uint32_t& times : dropped) times = all - times;
+      if (from_the_end) count_from_last_update(side);
     }
     const SequenceAlignment forward_part = align_forward();
     const SequenceAlignment whole =
@@ -294,7 +292,7 @@ class WindowAligner {
     auto& dropped = on(dropped_, side);
     dropped.clear();
     const auto trained = trained_roots(side);
-    std::uint32_t times = 0;
+    std::int64_t times = 0;
     bool left = false;
     Roots roots_left;
     std::optional<std::size_t> zeroed;  // the item that first set one of them to zero
@@ -348,11 +346,28 @@ class WindowAligner {
     }
   }
 
+  /// Counts dropped gradients between each item and the last update, not from the first item on.
+  void count_from_last_update(Side side) {
+    const auto items = window(side).items();
+    const auto last = std::find_if(items.rbegin(), items.rend(), [&](const Item& item) {
+      return updates_parameter(window(side).event(item.event));
+    });
+    if (last == items.rend()) return;
+    auto& dropped = on(dropped_, side);
+    const std::int64_t at_update =
+        dropped[static_cast<std::size_t>(std::distance(last, items.rend())) - 1];
+    for (std::int64_t& times : dropped) times -= at_update;
+  }
+
   [[nodiscard]] std::uint64_t after_dropped_gradients(std::uint64_t structure, Side side,
                                                       std::uint32_t item) const {
-    const std::uint32_t times = on(dropped_, side)[item];
+    const std::int64_t times = on(dropped_, side)[item];
     return times == 0 ? structure
-                      : KeyHash().add(structure).add("dropped").add(std::uint64_t{times}).value();
+                      : KeyHash()
+                            .add(structure)
+                            .add("dropped")
+                            .add(static_cast<std::uint64_t>(times))
+                            .value();
   }
 
   /// What adds to a parameter's gradient is not what backward adds up before.
@@ -461,7 +476,7 @@ class WindowAligner {
   AlignmentLimits limits_;
   bool several_steps_;
   bool has_ops_;
-  Both<std::vector<std::uint32_t>> dropped_;       ///< before each item, or after it
+  Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item
   Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
   Both<std::unordered_set<std::uint64_t>>

@@ -233,6 +233,32 @@ TEST_SUITE("steps") {
     CHECK(report.findings[0].step == 4);
   }
 
+  TEST_CASE("a pass with gradients that are dropped, before or after an update, is alone") {
+    for (const bool before : {true, false}) {
+      const auto learn = [&](RunBuilder& run, bool changed) {
+        Training training(run, {"d"});
+        const auto dropped_pass = [&] {
+          training.pass("d", 9);
+          run.event(EventKind::zero_grad, "zero_grad");
+        };
+        for (const int step : {0, 1}) {
+          run.step(step);
+          const bool has_more = changed && step == 1;
+          if (has_more && before) dropped_pass();
+          training.pass("d", step);
+          training.update("d");
+          run.event(EventKind::zero_grad, "zero_grad");
+          if (has_more && !before) dropped_pass();
+        }
+      };
+      const Report report = report_of(learn);
+      REQUIRE(report.findings.size() == 1);
+      CHECK_FALSE(report.findings[0].diverges);
+      CHECK(report.findings[0].op == "aten::stack");
+      CHECK(report.coverage.only_reference == 0);
+    }
+  }
+
   TEST_CASE(
       "a shorter run with a backward of its own is not identical, though a longer one may be") {
     CompareOptions options;
