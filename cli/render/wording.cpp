@@ -131,7 +131,7 @@ std::string headline(const Finding& finding) {
     case FindingKind::arguments:
       if (writes_file(finding)) return "the program writes something else to a file";
       if (comparison::is_end(finding.op))
-        return "an optimizer is set differently after its last step";
+        return "an optimizer is saved, or left, with other hyperparameters than in its last step";
       if (finding.absorbed) return "different arguments" + consequence(finding);
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",

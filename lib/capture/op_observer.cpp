@@ -115,9 +115,18 @@ Access access_of(const Frame& frame, std::size_t index, c10::ArrayRef<const c10:
                          : info.arguments[index].access;
 }
 
+/// An op that returns views of strided tensors makes a new sparse one, of other indices or values.
+bool makes_other_parts(const Frame& frame, const at::Tensor& tensor) {
+  return (frame.info->flags & event_flag::view) != 0 && tensor.defined() &&
+         tensor.layout() == c10::kSparse;
+}
+
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
-                   Access access, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
+                   Access declared, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
+    const bool of_parts = makes_other_parts(frame, tensor);
+    if (of_parts) frame.flags &= ~event_flag::view;
+    const Access access = of_parts ? Access::read : declared;
     const Place place{Role::input, static_cast<std::uint16_t>(index), element,
                       !frame.info->wrapper};
     const bool reads = access == Access::read || access == Access::written;

@@ -121,11 +121,16 @@ FreedState state_of(Storage& storage) {
           .dtype = storage.dtype};
 }
 
+/// As a whole.
+bool means_nothing(const Storage& storage) {
+  return storage.scratch || storage.has_gaps || storage.handle;
+}
+
 /// An op has read all of memory that no op has written, such as that of a loaded tensor: a change
 /// since then shows.
 bool was_read(Storage& storage) {
-  return storage.bytes != 0 && !storage.scratch && !storage.handle && !storage.produced &&
-         !storage.foreign && storage.uninitialised.empty() && !is_filtered() && !only_layers() &&
+  return storage.bytes != 0 && !means_nothing(storage) && !storage.produced && !storage.foreign &&
+         storage.uninitialised.empty() && !is_filtered() && !only_layers() &&
          known_digest(storage) != Digest{};
 }
 
@@ -135,7 +140,7 @@ Digest digest_of(const void* memory, const FreedState& state) {
 
 /// Its bytes mean the same in every run.
 bool is_left(const Storage& storage) {
-  if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
+  if (storage.bytes == 0 || means_nothing(storage)) return false;
   return is_state(storage.name.flags) || ((storage.produced || storage.foreign || storage.given) &&
                                           !is_filtered() && !only_layers());
 }
@@ -339,7 +344,7 @@ std::optional<FreedState> freed_state(const void* memory) {
   if (!storages().may_be_watched(memory)) return {};
   FreedState state;
   bool watched = false;
-  bool means_nothing = false;
+  bool is_meaningless = false;
   {
     const std::lock_guard guard(storages());
     Storage* const storage = storages().watched_at(memory);
@@ -349,9 +354,9 @@ std::optional<FreedState> freed_state(const void* memory) {
     if (!is_filled && !storage->filled_in_part) return {};
     state = state_of(*storage);
     watched = storage->watched && is_filled;
-    means_nothing = storage->scratch || storage->handle;
+    is_meaningless = means_nothing(*storage);
   }
-  if (!watched && (means_nothing || state.known == Digest{})) return {};
+  if (!watched && (is_meaningless || state.known == Digest{})) return {};
   state.digest = digest_of(memory, state);
   if (!watched && state.digest == state.known) return {};
   return state;

@@ -136,6 +136,7 @@ void StorageTable::forget() {
     entry.writes = 0;
     entry.produced = false;
     entry.scratch = false;
+    entry.has_gaps = false;
     entry.unread = false;
     entry.arrives = 0;
     entry.writer = {};
@@ -254,6 +255,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.writes = 0;
   entry.produced = false;
   entry.scratch = false;
+  entry.has_gaps = false;
   entry.given = false;
   entry.of_backend = false;
   entry.handle = false;

@@ -104,6 +104,7 @@ struct Storage {
   std::uint32_t writes = 0;
   bool produced = false;        ///< a recorded op made or wrote it
   bool scratch = false;         ///< an op's working memory: its bytes mean nothing to others
+  bool has_gaps = false;        ///< between bytes that mean something are others that do not
   bool of_backend = false;      ///< made by a collective for its own use
   bool handle = false;          ///< its bytes are a pointer
   std::int8_t dtype = 0;        ///< c10::ScalarType of the tensor that was seen last

@@ -69,6 +69,19 @@ void for_each_part(const at::Tensor& tensor, Visit visit) {
   }
 }
 
+/// Memory in which a sparse tensor has its indices or values may have room for more elements, which
+/// nothing fills. Only what is filled is ever compared as a whole.
+void mark_room_unused(const at::Tensor& part) {
+  if (!part.defined() || !has_known_memory(part)) return;
+  const RegionKey key = region_of(part);
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*part.storage().unsafeGetStorageImpl());
+  if (storage.uninitialised.empty()) return;
+  const bool is_all = storage.written == std::pair(key.offset, key.offset + key.bytes);
+  storage.has_gaps = storage.has_gaps || !is_all || key.pattern != 0;
+  if (!storage.has_gaps) storage.uninitialised.clear();
+}
+
 /// Sparse tensors are their parts, and their memory is that of their values; other layouts and
 /// devices cannot be read here.
 void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
@@ -230,7 +243,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
       return see_written_on_device(thread, tensor, place, writer, already_written, keeps_rest);
     for_each_part(tensor, [&](const at::Tensor& part) {
       note_written(part, writer);
-      mark_unfilled_scratch(part);  // there may have been room for more elements
+      mark_room_unused(part);
     });
     see_parts(thread, tensor, seen);
     return seen;

@@ -319,6 +319,19 @@ class Comparison {
                        *codes->reference, *codes->candidate);
   }
 
+  /// How the run that ends before the other one has failed, in words; empty if it has not.
+  [[nodiscard]] std::string failure_of_shorter() const {
+    const auto codes = exit_codes();
+    if (!codes || options_.any_exit_code) return {};
+    for (const Side side : kSides)
+      if (on(result_.longer, the_other(side)) > 0)
+        if (const std::string& code =
+                side == Side::reference ? *codes->reference : *codes->candidate;
+            code != "0")
+          return fmt::format("the {} has ended with exit code {}", name(side), code);
+    return {};
+  }
+
   [[nodiscard]] Outlook outlook() const {
     Outlook outlook{.totals = result_.totals, .values = result_.values};
     outlook.tolerates = tolerance_.any();
@@ -332,6 +345,7 @@ class Comparison {
     outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
     outlook.unequal_tasks = unequal_tasks_;
+    outlook.shorter_end = failure_of_shorter();
     outlook.ends = other_end();
     outlook.selects = other_selection();
     outlook.no_replayer = options_.no_replayer;

@@ -576,6 +576,11 @@ def filled_in_parts(tools):
     return with_other_factor(tools, "filled_in_parts", lambda first: (first["op"], first["step"]) == ("aten::mul", 1))
 
 
+def sparse(tools):
+    """What is computed with sparse matrices and gradients follows from what they are made of."""
+    return with_other_factor(tools, "sparse", lambda first: (first["op"], first["step"]) == ("aten::mul", None))
+
+
 def pools(tools):
     """Which process of a pool does which task depends on time: what they do is compared as a set, and what differs there
     is no finding."""
@@ -759,7 +764,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
          "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "data_swapped": data_swapped, "backward_function": backward_function,
-         "filled_in_parts": filled_in_parts, "numpy_write": numpy_write,
+         "filled_in_parts": filled_in_parts, "sparse": sparse, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}

@@ -72,6 +72,7 @@ struct Evidence {
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
+  bool may_follow = false;         ///< arguments: perhaps from what differed before
   bool returned = false;           ///< arguments: a module returns another one of equal tensors
   bool named_otherwise = false;    ///< parameter: the same values belong to other names
   bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered

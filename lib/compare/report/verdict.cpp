@@ -64,6 +64,7 @@ namespace {
     if (outlook.allow_longer && backwards == 0) continue;
     std::string words = fmt::format("in the {} that both have; the {} has {} more",
                                     core::counted(outlook.common_steps, "step"), name(side), more);
+    if (!outlook.shorter_end.empty()) words += ", and " + outlook.shorter_end;
     if (backwards > 0)
       words += fmt::format(", and {} of the {} {} no equal", core::counted(backwards, "backward"),
                            name(other), backwards == 1 ? "has" : "have");

@@ -28,6 +28,7 @@ struct Outlook {
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
   UnequalTasks unequal_tasks = {};        ///< of processes of pools
   std::optional<Side> injected{};         ///< the run that was given values of another one
+  std::string shorter_end{};              ///< how the run that ends first has failed, in words
   std::string ends{};                     ///< how the runs end differently, in words
   std::string selects{};                  ///< what one recording alone leaves out, in words
   std::string no_replayer{};              ///< why there is none that judges what propagated

@@ -383,6 +383,26 @@ TEST_SUITE("arguments") {
     });
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[1].kind == FindingKind::arguments);
+    REQUIRE(find_cause(report, "argument") != nullptr);
+    CHECK(find_cause(report, "argument")->confidence == Confidence::certain);
+  }
+
+  TEST_CASE("a count that differs after numbers differ may follow from them") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor n = run.op("aten::linalg_norm").in(x).out(labelled(changed ? "n2" : "n1"));
+      run.op("aten::item").in(n).result(changed ? 0.5 : 0.25);
+      run.op("aten::roll")
+          .in(run.data(labelled("g")))
+          .arg("shifts", changed ? 7 : 10)
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[1].kind == FindingKind::arguments);
+    REQUIRE(find_cause(report, "argument") != nullptr);
+    CHECK(find_cause(report, "argument")->confidence == Confidence::possible);
+    CHECK_FALSE(find_cause(report, "argument")->against.empty());
   }
 
   TEST_CASE("an optional tensor that one run lacks is an argument") {

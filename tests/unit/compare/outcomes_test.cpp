@@ -682,6 +682,23 @@ TEST_SUITE("outcomes") {
     CHECK_FALSE(report.environment[0].can_change_bits);
   }
 
+  TEST_CASE("of a run that fails before the end of the other one the exit code is said") {
+    const auto train = [](RunBuilder& run, int steps) {
+      const Tensor weight = run.parameter("fc.weight", labelled("w"));
+      for (int step = 0; step < steps; ++step)
+        run.step(step)
+            .phase(Phase::forward)
+            .op("aten::mm")
+            .in(weight)
+            .out(labelled("y" + std::to_string(step)));
+      run.exit_code(steps == 3 ? 0 : 1);
+    };
+    const Report report =
+        report_of([&](RunBuilder& run) { train(run, 3); }, [&](RunBuilder& run) { train(run, 2); });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "the reference has 1 more, and the candidate has ended with exit code 1"));
+  }
+
   TEST_CASE("runs that fail with the same exit code are identical") {
     const Report report = ending(
         [](RunBuilder& run, const Tensor& weight, bool) { run.exit_code(3).leaves({weight}); });

@@ -99,6 +99,23 @@ TEST_SUITE("updates in lists") {
     CHECK(sequences(report_of(training({.gradients = true, .optimizer_is_known = false}))) == 1);
   }
 
+  TEST_CASE("norms of lists of gradients are no updates") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor gradient = run.data(labelled("g"));
+      if (changed) {
+        EventBuilder norm = run.op("aten::_foreach_norm");
+        norm.in_list({gradient});
+        norm.writes(gradient, labelled("clipped"));
+      }
+      run.op("aten::exp").in(gradient).out(labelled(changed ? "b" : "a"));
+    });
+    const Cause* const cause = find_cause(report, "structure");
+    REQUIRE(cause != nullptr);
+    for (const std::string& evidence : cause->evidence)
+      CHECK_FALSE(has(evidence, "updates lists of parameters"));
+  }
+
   TEST_CASE("another update of single parameters is a finding") {
     const Report report =
         report_of(training({.gradients = true, .in_lists = false, .other_update = true}));

@@ -226,6 +226,18 @@ void keep_argued(OpPair& ops, const Source& source) {
   }
 }
 
+/// The program has read numbers that differ, or has tensors of other sizes, and may have computed
+/// the arguments from them: none of them is a setting, or was written by a person.
+[[nodiscard]] bool may_be_computed(const OpPair& ops, const std::vector<ArgumentReport>& reports) {
+  const Ledger& ledger = ops.state.ledger;
+  if (!ledger.any(Differing::number) && !ledger.any(Differing::size)) return false;
+  return std::none_of(reports.begin(), reports.end(), [](const ArgumentReport& report) {
+    return report.reference && report.candidate &&
+           (is_setting(report) ||
+            (is_written_fraction(*report.reference) && is_written_fraction(*report.candidate)));
+  });
+}
+
 void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bool wrapped) {
   // Which rows a loader reads, and when, matters only if their contents differ.
   const bool looks_ahead =
@@ -265,6 +277,7 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
         record.finding.diverges = !pending;
         record.finding.arguments = reports;
         record.evidence.wrapped_number = wrapped;
+        record.evidence.may_follow = may_be_computed(ops, reports);
         record.evidence.looks_ahead = pending && looks_ahead;
         add_tensors(record, ops.slots);
         add_budgets(record, judged);

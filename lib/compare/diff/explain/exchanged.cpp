@@ -40,6 +40,7 @@ void explain_exchanged(OpPair& ops) {
                     {.key = inputs_key(slots), .once_per_step = true}, [&](Record& record) {
                       record.finding.arguments = given;
                       record.evidence.same_tensors = exchanged.same_set;
+                      record.evidence.may_follow = ops.state.ledger.any(Differing::alone);
                       add_tensors(record, ops.slots);
                       record.finding.notes.emplace_back(
                           differ ? "what it reads differs already, but comes from other ops too"

@@ -100,7 +100,9 @@ void add_trained(const Case& of, Cause& cause) {
       return op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_");
     });
   };
-  if (of.finding().phase != Phase::optimizer ||
+  const auto& updates = of.evidence().alone_updates;
+  const bool updates_none = updates.reference.empty() && updates.candidate.empty();
+  if (of.finding().phase != Phase::optimizer || updates_none ||
       in_lists(Side::reference) == in_lists(Side::candidate))
     return std::nullopt;
   return in_lists(Side::reference) ? Side::reference : Side::candidate;
@@ -116,9 +118,10 @@ std::optional<Cause> argument(const Case& of) {
       makes_other_parameter(of))
     return std::nullopt;
   // That other samples are picked says more.
-  Cause cause = of.cause("argument", picks_samples(of) ? Confidence::possible
-                                     : set_otherwise   ? Confidence::likely
-                                                       : Confidence::certain);
+  const bool may_follow = of.evidence().may_follow;
+  Cause cause = of.cause("argument", picks_samples(of) || may_follow ? Confidence::possible
+                                     : set_otherwise                 ? Confidence::likely
+                                                                     : Confidence::certain);
   for (const ArgumentReport& report : all)
     cause.evidence.push_back(
         of.evidence().returned
@@ -130,6 +133,9 @@ std::optional<Cause> argument(const Case& of) {
             : fmt::format("{} of {}", argument_words(report),
                           is_option(report) ? report.of : of.finding().op));
   add_trained(of, cause);
+  if (may_follow)
+    cause.against.emplace_back(
+        "it may follow from a finding before: the program goes on otherwise");
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
   add_notes(of, cause);
