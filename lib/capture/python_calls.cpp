@@ -178,6 +178,12 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* va
 /// @param data where a storage of the CPU begins
 ULPSCOPE_FOR_PYTHON void ulpscope_python_saved(const void* data) { note_saved(data); }
 
+/// How many tensors this thread has saved that are recorded.
+ULPSCOPE_FOR_PYTHON std::uint64_t ulpscope_python_saves() {
+  const Thread* const thread = Thread::current();
+  return thread == nullptr ? 0 : thread->saves;
+}
+
 namespace {
 
 constexpr std::size_t kBesideTensors = 2;  // its source and its numbers

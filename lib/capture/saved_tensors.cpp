@@ -71,6 +71,7 @@ void note_saved(const void* data) noexcept {
     if (is_optimizer_state(tensor)) row.flags |= slot_flag::optimizer_state;
     thread->slots.push_back(row);
     end_event(*thread, frames, /*threw=*/false);
+    ++thread->saves;
   });
 }
 

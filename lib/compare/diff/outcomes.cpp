@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -588,6 +589,7 @@ void OutcomeJudge::judge_noted() {
   judge_noted_generators(both);
   if (!state_.book.diverges()) judge_left_options(both);
   if (!state_.book.diverges()) judge_saved_files(both);
+  if (!state_.book.diverges()) judge_last_files(both);
 }
 
 Noted OutcomeJudge::noted() const {
@@ -657,6 +659,53 @@ void OutcomeJudge::judge_saved_files(const Noted& noted) {
     enter(FindingKind::arguments, *saves.reference, *saves.candidate, describe);
   else
     enter_at_ends(FindingKind::arguments, describe);
+}
+
+/// A file that both runs save holds other tensors in the end: each is of a save whose tensors the
+/// other run has as well, in another file or an earlier one of that name.
+void OutcomeJudge::judge_last_files(const Noted& noted) {
+  Both<std::vector<Save>> saves;
+  Both<std::vector<LastFile>> files;
+  for (const Side side : kSides) {
+    on(saves, side) = saves_of_main(side);
+    on(files, side) = last_files(on(noted, side), on(saves, side).size());
+  }
+  const auto content = [](const Save& save) { return save.content; };
+  for (const LastFile& file : files.reference) {
+    const auto other = std::ranges::find(files.candidate, file.name, &LastFile::name);
+    if (other == files.candidate.end()) continue;
+    const auto left = std::span(saves.reference).subspan(file.first, file.tensors);
+    const auto right = std::span(saves.candidate).subspan(other->first, other->tensors);
+    const auto [one, another] = std::ranges::mismatch(left, right, {}, content, content);
+    if (one == left.end() || another == right.end()) continue;
+    const auto words = [&](const LastFile& last) {
+      return file.step == other->step ? fmt::format("file {}", last.number)
+                                      : fmt::format("in {}", step_words(last.step));
+    };
+    enter(FindingKind::arguments, saved(Side::reference, *one), saved(Side::candidate, *another),
+          [&](Finding& finding) {
+            finding.arguments.push_back({fmt::format("last save of {}", file.name), words(file),
+                                         words(*other), "torch.save"});
+          });
+  }
+}
+
+std::vector<OutcomeJudge::Save> OutcomeJudge::saves_of_main(Side side) const {
+  std::vector<Save> saves;
+  const Run& run = *on(state_.runs, side);
+  const std::uint32_t rank = on(state_.ranks, side);
+  for (const Lane& lane : run.lanes(rank))
+    if (lane.role == LaneRole::main)
+      for_each_op(run, rank, lane.id, [&](const Event& op, std::int64_t) {
+        if (op.op == kSave && !op.slots.empty())
+          saves.push_back({content_of(op.slots.front()), lane, op.position});
+      });
+  return saves;
+}
+
+OutcomeJudge::Outcome OutcomeJudge::saved(Side side, const Save& save) const {
+  return {find_event(*on(state_.runs, side), on(state_.ranks, side), {save.lane.id, save.position}),
+          nullptr, save.lane};
 }
 
 std::optional<OutcomeJudge::Outcome> OutcomeJudge::first_save(Side side, std::int64_t step) const {

@@ -42,6 +42,12 @@ class OutcomeJudge {
     bool alone = false;     ///< ops that only this run has made it
   };
   using Outcomes = std::vector<Outcome>;
+  /// A tensor that the program saves.
+  struct Save {
+    Content content;
+    Lane lane;
+    std::uint64_t position = kNone;
+  };
   /// What holds memory from step to step, where it is known.
   enum class KeptBy : std::uint8_t { other, optimizer, parameter };
 
@@ -75,6 +81,9 @@ class OutcomeJudge {
   void judge_noted_generators(const Noted& noted);
   void judge_left_options(const Noted& noted);
   void judge_saved_files(const Noted& noted);
+  void judge_last_files(const Noted& noted);
+  [[nodiscard]] std::vector<Save> saves_of_main(Side side) const;
+  [[nodiscard]] Outcome saved(Side side, const Save& save) const;
   void blame(const Source& source, const std::function<void(Record&)>& tell = {});
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);

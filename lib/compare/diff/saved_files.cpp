@@ -20,6 +20,7 @@ constexpr std::string_view kArchive = "saved.archive.";
 constexpr std::string_view kKeys = "saved.keys.";
 constexpr std::string_view kNumbers = ".numbers";
 constexpr std::string_view kName = ".name";
+constexpr std::string_view kTensors = ".tensors";
 constexpr char kThread = 't';
 constexpr std::size_t kMostReported = 8;
 
@@ -27,6 +28,7 @@ struct File {
   std::string_view name;
   std::string_view keys;  ///< their digest
   std::string_view numbers;
+  std::optional<std::size_t> tensors;
   std::int64_t step = kSetup;
 
   [[nodiscard]] bool has_same_content(const File& other) const {
@@ -47,6 +49,12 @@ struct Saved {
   }
 };
 
+[[nodiscard]] std::optional<std::size_t> number_of(std::string_view text) {
+  std::size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 /// By the settings whose keys begin so.
 [[nodiscard]] Saved saved_in(const std::vector<EnvironmentEntry>& entries,
                              std::string_view prefix) {
@@ -63,7 +71,10 @@ struct Saved {
     if (error != std::errc()) continue;
     key.remove_prefix(static_cast<std::size_t>(rest - key.data()));
     File& file = (in_thread ? saved.of_others : saved.of_main)[number];
-    (key == kName ? file.name : key == kNumbers ? file.numbers : file.keys) = entry.value;
+    if (key == kTensors)
+      file.tensors = number_of(entry.value);
+    else
+      (key == kName ? file.name : key == kNumbers ? file.numbers : file.keys) = entry.value;
     file.step = entry.step;
   }
   return saved;
@@ -210,6 +221,23 @@ bool saved_same_keys(const Noted& noted) {
     any = any || !pairs.empty();
   }
   return any;
+}
+
+std::vector<LastFile> last_files(const std::vector<EnvironmentEntry>& settings, std::size_t all) {
+  constexpr std::size_t kMostTensors = std::size_t{1} << 32;
+  const Saved saved = saved_in(settings, kFile);
+  std::map<std::string_view, LastFile> files;
+  std::size_t first = 0;
+  for (const auto& [number, file] : saved.of_main) {
+    if (!file.tensors || *file.tensors > kMostTensors) return {};
+    if (!file.name.empty())
+      files[file.name] = {std::string(file.name), number, file.step, first, *file.tensors};
+    first += *file.tensors;
+  }
+  if (first != all) return {};
+  std::vector<LastFile> result;
+  for (auto& [name, file] : files) result.push_back(std::move(file));
+  return result;
 }
 
 SavedDifference saved_otherwise(const Noted& noted) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compare/model/side.hpp"
@@ -23,6 +25,20 @@ struct SavedDifference {
   Both<std::optional<std::int64_t>> steps;  ///< in which the file was saved, and no other
 };
 [[nodiscard]] SavedDifference saved_otherwise(const Noted& noted);
+
+/// The last file of a name that the main thread of a rank saves.
+struct LastFile {
+  std::string name;
+  std::uint32_t number = 0;  ///< among the thread's files
+  std::int64_t step = kSetup;
+  std::size_t first = 0;  ///< of the tensors that the thread saves, where those of the file begin
+  std::size_t tensors = 0;
+};
+
+/// By name. Empty if it is not noted of each file how many tensors it has
+/// (`saved.file.N.tensors`), or if they are not `all` that the thread saves.
+[[nodiscard]] std::vector<LastFile> last_files(const std::vector<EnvironmentEntry>& settings,
+                                               std::size_t all);
 
 /// Both have saved files, as many, each with the same keys in both; none of them in a thread that
 /// may race with others.

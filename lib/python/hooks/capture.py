@@ -49,6 +49,7 @@ _SIGNATURES = {
     "end": (None, [ctypes.c_size_t, ctypes.c_int]),
     "setting": (None, [ctypes.c_char_p, ctypes.c_char_p]),
     "saved": (None, [ctypes.c_void_p]),
+    "saves": (ctypes.c_uint64, []),
     "notice": (None, [ctypes.c_char_p]),
     "kernel": (
         ctypes.c_void_p,

@@ -2,8 +2,8 @@
 and text may be times, which differ in each run.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
-numbers and flags, `saved.file.N.name` its name without folder and extension, and `saved.keys.DIGEST` the keys, once
-(lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
+numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.tensors` how many of the
+events `torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
 
 import collections
 import dataclasses
@@ -189,10 +189,11 @@ def _next_file():
     return f"saved.file.{'' if in_main else 't'}{number}" if number < _MOST_FILES else None
 
 
-def _tell(library, saved, file) -> None:
+def _tell(library, saved, file):
+    """Returns the file's key in the settings, if it has one."""
     key = _next_file()
     if key is None:
-        return
+        return None
     contents = _Contents(saved)
     keys = _joined(contents.keys)
     digest = hashlib.sha256(keys).hexdigest()[:32].encode()
@@ -205,17 +206,37 @@ def _tell(library, saved, file) -> None:
         library.setting(f"{key}.name".encode(), capture.text(name))
     if contents.numbers:
         library.setting(f"{key}.numbers".encode(), _text_of(contents.numbers))
+    return key
+
+
+class _Tensors:
+    """Counts those that are saved with a file."""
+
+    def __init__(self, library, key) -> None:
+        self._library, self._key, self._before = library, key, library.saves()
+
+    def tell(self) -> None:
+        if self._key is not None:
+            number = self._library.saves() - self._before
+            self._library.setting(f"{self._key}.tensors".encode(), str(number).encode())
 
 
 def _noted(original):
     def save(saved, file, *args, **kwargs):
+        tensors_of_file = None
         try:
             library = None if compilation.is_compiling() else capture.library()
             if library is not None:
-                _tell(library, saved, file)
+                tensors_of_file = _Tensors(library, _tell(library, saved, file))
         except Exception as error:
             failed("saving a file", error)
-        return original(saved, file, *args, **kwargs)
+        result = original(saved, file, *args, **kwargs)
+        try:
+            if tensors_of_file is not None:
+                tensors_of_file.tell()
+        except Exception as error:
+            failed("saving a file", error)
+        return result
 
     return functools.update_wrapper(save, original, updated=())
 
@@ -254,8 +275,9 @@ def _noted_safetensors(original, writes_file):
             if library is not None and issubclass(type(saved), dict):
                 saved = dict(sorted(dict.items(saved)))  # as it writes them
                 file = args[1] if len(args) > 1 else kwargs.get("filename")
-                _tell(library, saved, file if writes_file else None)
+                tensors_of_file = _Tensors(library, _tell(library, saved, file if writes_file else None))
                 _note_memory(library, saved)
+                tensors_of_file.tell()
         except Exception as error:
             failed("saving a file of safetensors", error)
         return original(*args, **kwargs)

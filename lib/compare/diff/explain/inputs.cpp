@@ -92,12 +92,14 @@ namespace {
   return std::nullopt;
 }
 
-/// A run reads another part than the other one, through a view that an op of its own has made.
-/// Where both runs have both parts, the program gives the op another one.
+/// A run reads another part than the other one, or with other signs, through a view that an op of
+/// its own has made. Where both runs have both parts, the program gives the op another one.
 [[nodiscard]] std::optional<Source> part_viewed_alone(const OpPair& ops, const SlotPair& slot) {
   const Geometry& a = *slot.reference->geometry;
   const Geometry& b = *slot.candidate->geometry;
-  if (a.sizes == b.sizes && a.strides == b.strides && a.storage_offset == b.storage_offset)
+  constexpr std::uint16_t kSigns = geometry_flag::conj | geometry_flag::neg;
+  if (a.sizes == b.sizes && a.strides == b.strides && a.storage_offset == b.storage_offset &&
+      (a.flags & kSigns) == (b.flags & kSigns))
     return std::nullopt;
   std::optional<Source> source;
   for (const Side side : kSides)

@@ -153,7 +153,13 @@ std::optional<Cause> init(const Case& of) {
   const bool written = any_differing(of, [](const TensorEvidence& tensor) {
     return !((tensor.flags.reference | tensor.flags.candidate) & slot_flag::unproduced);
   });
-  Cause cause = of.cause("init", written ? Confidence::possible : Confidence::certain);
+  const auto& created = of.runs().created;
+  const bool by_others = !created.reference.empty() || !created.candidate.empty();
+  Cause cause = of.cause("init", written     ? Confidence::possible
+                                 : by_others ? Confidence::likely
+                                             : Confidence::certain);
+  if (!written && by_others)
+    cause.against.emplace_back("a process that the program has created may have written it");
   cause.evidence = {fmt::format("{} {} at the first use{}", listed(differing_inputs(of)),
                                 differing_inputs(of).size() == 1 ? "differs" : "differ",
                                 written ? "" : ", and no recorded op wrote it before")};
