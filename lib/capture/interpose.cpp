@@ -2,7 +2,9 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <c10/util/Type.h>
 #include <caffe2/serialize/inline_container.h>
 #include <dlfcn.h>
 #include <torch/nn/modules.h>
@@ -25,6 +27,7 @@
 #include "capture/backend_calls.hpp"
 #include "capture/backend_functions.hpp"
 #include "capture/collectives.hpp"
+#include "capture/demangled_names.hpp"
 #include "capture/environment.hpp"
 #include "capture/environment_flags.hpp"
 #include "capture/graphs.hpp"
@@ -226,6 +229,8 @@ using SGDImpl = torch::optim::SGD;
 using ContextImpl = at::Context;
 using ParallelImpl = void;
 using AllocatorImpl = void;
+using NamesImpl = void;
+using RecordFunctionImpl = void;
 using TensorMakerImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
@@ -611,6 +616,39 @@ struct free_memory {
   static void call(void* memory) {
     if (recording() && !idle()) note_freed(memory);
     next<kIndex, void(void*)>()(memory);
+  }
+};
+
+/// The autograd engine gives its thread the state of the one that called backward, around each
+/// node. LibTorch then prepares the observers of ops anew for all scopes, though it nearly always
+/// is the state that the thread has: where no thread has observers of its own, nothing changes.
+struct observers_of_thread {
+  template <class>
+  static constexpr bool kFits = requires {
+    static_cast<void (*)(const at::RecordFunctionTLS&)>(&at::set_record_function_tls_);
+  };
+  template <std::size_t kIndex>
+  static void call(const at::RecordFunctionTLS& state) {
+    const at::RecordFunctionTLS& known = at::get_record_function_tls_();
+    const bool is_known = state.sorted_tls_callbacks_.empty() &&
+                          known.sorted_tls_callbacks_.empty() &&
+                          state.tls_record_function_enabled_ == known.tls_record_function_enabled_;
+    if (!is_known) next<kIndex, void(const at::RecordFunctionTLS&)>()(state);
+  }
+};
+
+/// An observed node is asked for its name twice, which is that of its type.
+struct demangled_name {
+  template <class>
+  static constexpr bool kFits = requires {
+    static_cast<std::string (*)(const char*)>(&c10::demangle);
+  };
+  template <std::size_t kIndex>
+  static std::string call(const char* name) {
+    if (const char* const known = known_demangled(name)) return known;
+    std::string found = next<kIndex, std::string(const char*)>()(name);
+    if (recording()) guarded("a name", [&] { keep_demangled(name, found); });
+    return found;
   }
 };
 

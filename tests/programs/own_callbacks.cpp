@@ -1,7 +1,9 @@
 // Counts its ops with its own record functions while it trains.
+#include <ATen/Parallel.h>
 #include <ATen/record_function.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "basics.hpp"
@@ -72,6 +74,18 @@ struct MixerImpl : nn::Module {
 };
 TORCH_MODULE(Mixer);
 
+/// Another thread sums in the state that this one has.
+double sum_elsewhere(const Tensor& x) {
+  std::promise<double> sum;
+  at::launch([&] { sum.set_value(x.sum().item<double>()); });
+  return sum.get_future().get();
+}
+
+double sum_unobserved(const Tensor& x) {
+  const at::RecordFunctionGuard off(false);
+  return sum_elsewhere(x);
+}
+
 void train(const CallbackSettings& settings) {
   programs::apply(settings);
   const programs::DigitTensors digits;
@@ -101,6 +115,10 @@ void train(const CallbackSettings& settings) {
 
   at::removeCallback(some);
   at::removeCallback(here);
+  const Tensor ones = torch::ones({3});
+  const double unobserved = sum_unobserved(ones);
+  const double observed = sum_elsewhere(ones);
+  std::printf("unobserved %.9g observed %.9g\n", unobserved, observed);
   at::removeCallback(all);
   std::printf("ops %lld nodes %lld inputs %lld outputs %lld finished %lld on main thread %lld\n",
               static_cast<long long>(counts.ops), static_cast<long long>(counts.nodes),
