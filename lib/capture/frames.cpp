@@ -33,6 +33,14 @@ std::uint32_t state_flags() {
   return flags;
 }
 
+/// What the program freed before its next op is no outcome of the run.
+void let_go_of_freed(Thread& thread) {
+  if (thread.freed.empty()) return;
+  const std::lock_guard guard(storages());
+  for (const FreedBlock& block : thread.freed) storages().let_go(block);
+  thread.freed.clear();
+}
+
 bool refers_to_forward(EventKind kind) {
   return kind == EventKind::node || kind == EventKind::module_output ||
          kind == EventKind::module_gradient;
@@ -91,7 +99,7 @@ bool in_user_code(const Thread& thread) {
 void enter_user_code(Thread& thread) {
   if (thread.in_engine) thread.look_at_settings = true;
   thread.in_engine = false;
-  thread.freed.clear();
+  let_go_of_freed(thread);
   thread.epoch = next_epoch();
 }
 

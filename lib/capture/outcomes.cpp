@@ -238,7 +238,7 @@ void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
   if (thread.freed.empty()) return;
   // Of storages that used the same memory in turn, the last one was freed.
   std::pmr::unordered_map<const void*, Storage*> freed(&process_memory());
-  for (const void* memory : thread.freed) freed.emplace(memory, nullptr);
+  for (const FreedBlock& block : thread.freed) freed.emplace(block.memory, nullptr);
   std::pmr::map<std::uint64_t, Outcome> found(&process_memory());
   const std::lock_guard guard(storages());
   storages().for_each([&](Storage& storage) {
@@ -339,17 +339,22 @@ void send(Thread& thread, const OpInfo& info, std::pmr::vector<Outcome>& outcome
 const OpInfo& outcome(std::string_view name) { return named_info(EventKind::outcome, name); }
 
 /// Watched memory is digested before it is gone. Of memory that no op has used, or perhaps not
-/// filled, only a change counts.
-std::optional<FreedState> freed_state(const void* memory) {
-  if (!storages().may_be_watched(memory)) return {};
+/// filled, only a change counts. The block is given what is known of it.
+std::optional<FreedState> freed_state(FreedBlock& block) {
+  const void* const memory = block.memory;
+  if (!storages().may_be_noted(memory)) return {};
   FreedState state;
   bool watched = false;
   bool is_meaningless = false;
   {
     const std::lock_guard guard(storages());
-    Storage* const storage = storages().watched_at(memory);
-    storages().forget_watched(memory);
+    const StorageTable::Noted noted = storages().noted_at(memory);
+    storages().forget_noted(memory);
+    Storage* const storage = noted.entry;
     if (storage == nullptr) return {};
+    block.key = noted.key;
+    block.storage = storage->id;
+    if (!noted.may_matter()) return {};
     const bool is_filled = storage->uninitialised.empty();
     if (!is_filled && !storage->filled_in_part) return {};
     state = state_of(*storage);
@@ -376,25 +381,26 @@ void note_freed(const void* memory) noexcept {
   if (memory == nullptr || detail::InHook::any()) return;
   Thread* const thread = Thread::opened();
   if (thread != nullptr && !in_user_code(*thread)) {  // an op's own
-    if (!storages().may_be_watched(memory)) return;
+    if (!storages().may_be_noted(memory)) return;
     return guarded("a note of freed memory", [&] {
       const std::lock_guard guard(storages());
-      storages().forget_watched(memory);
+      storages().let_go(memory);
     });
   }
-  if (thread != nullptr && !storages().may_be_watched(memory)) {
-    if (thread->freed.size() < kMostFreed)
-      guarded("a note of freed memory", [&] { thread->freed.push_back(memory); });
-    return;
-  }
+  if (thread == nullptr && !storages().may_be_noted(memory)) return;
   guarded("a note of freed memory", [&] {
-    const auto state = freed_state(memory);
+    FreedBlock block{.memory = memory};
+    const auto state = freed_state(block);
     if (!state) {
-      if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(memory);
-    } else if (thread != nullptr || matters_elsewhere(*state)) {
+      if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(block);
+      return;
+    }
+    if (thread != nullptr || matters_elsewhere(*state)) {
       freed_memory().add(thread, *state);
       if (thread != nullptr) thread->freed_watched = true;
     }
+    const std::lock_guard guard(storages());
+    storages().let_go(block);
   });
 }
 

@@ -11,8 +11,12 @@ namespace {
 // A storage read through many different slices keeps what it knows about the latest ones.
 constexpr std::size_t kMostRegions = 32;
 constexpr std::size_t kMostRanges = 4096;
-constexpr std::size_t kSweptPerAddition = 3;
-constexpr std::size_t kRecentPerAddition = 8;
+// Entries that an addition looks at, of those that were asked for of late and of all: of these more
+// than one, or the end of a table that grows would not be reached.
+constexpr std::size_t kMostEffort = 8;
+constexpr std::size_t kMostSwept = 3;
+// After so many additions that found nothing they look at one less.
+constexpr std::size_t kIdleAdditions = 16;
 
 bool is_foreign(const c10::StorageImpl& storage) {
   const at::DataPtr& data = storage.data_ptr();
@@ -23,6 +27,12 @@ bool share_memory(const Storage& a, const Storage& b) {
   const auto* a_begin = static_cast<const std::byte*>(a.data);
   const auto* b_begin = static_cast<const std::byte*>(b.data);
   return a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
+}
+
+/// Of a storage that is held weakly.
+bool is_gone(const c10::StorageImpl& storage) {
+  auto& target = const_cast<c10::StorageImpl&>(storage);
+  return c10::raw::weak_intrusive_ptr::use_count(&target) == 0;
 }
 
 }  // namespace
@@ -203,7 +213,7 @@ Name StorageTable::take_name(const c10::StorageImpl& storage, const RegionKey& r
   if (entry.name.id == 0) {
     entry.watched = false;
     entry.noted = false;
-    forget_watched(entry.data);
+    forget_noted(entry.data);
   }
   return name;
 }
@@ -233,17 +243,31 @@ void StorageTable::add_memory(Storage& entry, const c10::StorageImpl& storage) {
   noted_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
 }
 
-Storage* StorageTable::watched_at(const void* data) {
-  const c10::StorageImpl** const known = noted_.find(data);
-  if (known == nullptr) return nullptr;
-  Storage* const entry = entries_.find(*known);
-  if (entry == nullptr || entry->data != data) return nullptr;
-  // NumPy has a view of it (torch/csrc/utils/tensor_numpy.cpp); its entry keeps it in memory.
-  const bool is_shared = !(*known)->resizable();
-  return entry->watched || entry->unread || is_shared ? entry : nullptr;
+bool StorageTable::Noted::may_matter() const noexcept {
+  // NumPy has a view of what is not resizable (torch/csrc/utils/tensor_numpy.cpp).
+  return entry != nullptr && (entry->watched || entry->unread || !key->resizable());
 }
 
-void StorageTable::forget_watched(const void* data) { noted_.erase(data); }
+StorageTable::Noted StorageTable::noted_at(const void* data) {
+  const c10::StorageImpl** const known = noted_.find(data);
+  if (known == nullptr) return {};
+  Storage* const entry = entries_.find(*known);  // which keeps the StorageImpl in memory
+  if (entry == nullptr || entry->data != data) return {};
+  return {*known, entry};
+}
+
+void StorageTable::forget_noted(const void* data) { noted_.erase(data); }
+
+void StorageTable::let_go(const FreedBlock& block) {
+  const Storage* const entry = block.key == nullptr ? nullptr : entries_.find(block.key);
+  if (entry != nullptr && entry->id == block.storage && entry->alive.expired()) remove(block.key);
+}
+
+void StorageTable::let_go(const void* data) {
+  const Noted noted = noted_at(data);
+  forget_noted(data);
+  if (noted.entry != nullptr && noted.entry->alive.expired()) remove(noted.key);
+}
 
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
@@ -280,20 +304,32 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.foreign = is_foreign(storage);
 }
 
+bool StorageTable::remove_if_gone(const c10::StorageImpl* key) {
+  const Storage* const entry = entries_.find(key);
+  if (entry == nullptr || !entry->alive.expired()) return false;
+  remove(key);
+  return true;
+}
+
 void StorageTable::purge_some() {
-  for (std::size_t i = 0; i < kRecentPerAddition; ++i) {
-    const c10::StorageImpl* key = recent_[recent_at_++ % recent_.size()];
-    if (const Storage* entry = entries_.find(key); entry != nullptr && entry->alive.expired())
-      remove(key);
-  }
-  for (std::size_t i = 0; i < kSweptPerAddition && !sweep_.empty(); ++i) {
+  const std::size_t effort = effort_ / kIdleAdditions + 1;
+  bool any = false;
+  for (std::size_t i = 0; i < effort; ++i)
+    any |= remove_if_gone(recent_[recent_at_++ % recent_.size()]);
+  for (std::size_t i = 0; i < std::min(effort + 1, kMostSwept) && !sweep_.empty(); ++i) {
     if (sweep_at_ >= sweep_.size()) sweep_at_ = 0;
-    const c10::StorageImpl* key = sweep_[sweep_at_];
-    if (entries_.find(key)->alive.expired())
+    const c10::StorageImpl* const key = sweep_[sweep_at_];
+    if (is_gone(*key)) {
       remove(key);
-    else
+      any = true;
+    } else {
       ++sweep_at_;
+    }
   }
+  if (any)
+    effort_ = kMostEffort * kIdleAdditions - 1;
+  else if (effort_ > 0)
+    --effort_;
 }
 
 /// Ops ask for the same few storages in turn.

@@ -117,7 +117,7 @@ struct Storage {
   bool is_named_whole = false;  ///< the name is for all of it
   std::pmr::vector<NamedPart> parts;  ///< all names, if there are several
   bool watched = false;               ///< StorageTable::watch()
-  bool noted = false;                 ///< StorageTable::watched_at() may find it
+  bool noted = false;                 ///< StorageTable::noted_at() may find it
   bool unread = false;                ///< no op has used what was written last
   bool optimizer_state = false;       ///< an optimizer keeps it from step to step
   bool leaf_gradient = false;         ///< of a leaf without a name
@@ -166,6 +166,13 @@ struct FreedState {
   std::int8_t dtype = 0;
 };
 
+/// Memory that the program has freed, and what is known of it.
+struct FreedBlock {
+  const void* memory = nullptr;
+  const c10::StorageImpl* key = nullptr;  ///< null: nothing is
+  std::uint64_t storage = 0;              ///< its id
+};
+
 /// The storages that recorded ops have met. Every use of a Storage holds the table's lock.
 class StorageTable {
  public:
@@ -203,14 +210,26 @@ class StorageTable {
     if (!entry.noted && !entry.foreign && storage.device_type() == c10::DeviceType::CPU)
       add_memory(entry, storage);
   }
-  /// The entry of the memory that begins at `data` if it is watched, or if no op has used it since
-  /// one wrote it, or if the program may have written to it past LibTorch, as NumPy does; else
-  /// null.
-  [[nodiscard]] Storage* watched_at(const void* data);
+  /// An entry that is found by its memory.
+  struct Noted {
+    const c10::StorageImpl* key = nullptr;
+    Storage* entry = nullptr;
+
+    /// What the memory holds when it is freed may be an outcome: it is watched, no op has used it
+    /// since one wrote it, or the program may have written to it past LibTorch, as NumPy does.
+    [[nodiscard]] bool may_matter() const noexcept;
+  };
+  /// The entry of the memory that begins at `data`; null if note_memory() has not seen it.
+  [[nodiscard]] Noted noted_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is different memory.
-  void forget_watched(const void* data);
-  /// False where `data` is surely not such memory. Takes no lock.
-  [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
+  void forget_noted(const void* data);
+  /// Freed memory is no outcome of the run any more: nothing that is known of it matters. What
+  /// LibTorch has left of its storage goes, too, as if nobody had known it.
+  void let_go(const FreedBlock& block);
+  /// The same of memory that begins at `data` and is just being freed.
+  void let_go(const void* data);
+  /// False where noted_at() surely finds nothing. Takes no lock.
+  [[nodiscard]] bool may_be_noted(const void* data) const noexcept {
     const std::size_t bit = hash_of(data) % kFilterBits;
     return ((noted_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
   }
@@ -232,10 +251,12 @@ class StorageTable {
   void unlock() { mutex_.unlock(); }
 
  private:
-  /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
-  /// What is left of a storage is a small block of the program's heap between large ones and keeps
-  /// those from merging: the longer it stays, the larger the program's heap becomes.
+  /// Removes a few entries whose storage is gone and was not let go of; called once per addition,
+  /// it keeps up with them: as long as it finds some it looks at more. What is left of a storage is
+  /// a small block of the program's heap between large ones and keeps those from merging: the
+  /// longer it stays, the larger the program's heap becomes.
   void purge_some();
+  bool remove_if_gone(const c10::StorageImpl* key);
   void note_request(const c10::StorageImpl* key) noexcept;
   void remove(const c10::StorageImpl* key);
   void start(Storage& entry, const c10::StorageImpl& storage);
@@ -259,6 +280,7 @@ class StorageTable {
   std::array<const c10::StorageImpl*, 64> recent_{};  ///< recently requested ones first
   std::size_t recent_end_ = 0;
   std::size_t recent_at_ = 0;
+  std::size_t effort_ = 0;                             ///< of the next purge_some()
   std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory
   std::uint64_t next_id_ = 0;
   std::uint64_t first_own_id_ = 0;

@@ -149,10 +149,10 @@ class Thread {
   std::pmr::vector<std::uint8_t> full_ops;        ///< likewise: whether an op's bytes are kept
   bool in_full_op = false;                        ///< what is seen now belongs to such an op
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
-  std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
-  bool freed_watched = false;           ///< likewise, memory that is watched
-  std::uint64_t saves = 0;              ///< events `torch::save`
-  std::uint32_t compilers = 0;          ///< at work: the ops that they call are not the program's
+  std::pmr::vector<FreedBlock> freed;  ///< by the program, since its last outermost op
+  bool freed_watched = false;          ///< likewise, memory that is watched
+  std::uint64_t saves = 0;             ///< events `torch::save`
+  std::uint32_t compilers = 0;         ///< at work: the ops that they call are not the program's
   std::array<ReferenceLane, 2> in_reference;  ///< outside of backward, and in it
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 

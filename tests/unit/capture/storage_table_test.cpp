@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <memory_resource>
+#include <utility>
 #include <vector>
 
 using namespace ulpscope;
@@ -32,7 +33,63 @@ struct FullTable {
   }
 };
 
+/// Replaces a storage's memory by memory that lets the table know when it is freed.
+class LetsGo {
+ public:
+  LetsGo(StorageTable& table, c10::StorageImpl& storage) : table_(table) {
+    at::DataPtr memory = storage.set_data_ptr({nullptr, c10::DeviceType::CPU});
+    memory_ = memory.get();
+    own_ = std::move(memory);
+    storage.set_data_ptr({memory_, this, &LetsGo::frees, c10::DeviceType::CPU});
+  }
+
+ private:
+  static void frees(void* self) {
+    auto& one = *static_cast<LetsGo*>(self);
+    one.table_.let_go(one.memory_);
+  }
+
+  StorageTable& table_;
+  at::DataPtr own_;
+  void* memory_ = nullptr;
+};
+
 TEST_SUITE("storages that are known") {
+  TEST_CASE("one is let go of while its memory is freed") {
+    FullTable full;
+    StoragePointer storage = new_storage();
+    full.table.note_memory(full.table.at(*storage), *storage);
+    const c10::weak_intrusive_ptr<c10::StorageImpl> observer(storage);
+    const LetsGo lets_go(full.table, *storage);
+    storage.reset();
+    CHECK(observer.weak_use_count() == 1);
+  }
+
+  TEST_CASE("one that is given other memory stays") {
+    FullTable full;
+    const StoragePointer storage = new_storage();
+    full.table.note_memory(full.table.at(*storage), *storage);
+    full.table.at(*storage).name.id = 7;
+    const LetsGo lets_go(full.table, *storage);
+    storage->set_data_ptr(c10::GetCPUAllocator()->allocate(64));
+    CHECK(full.table.at(*storage).name.id == 7);
+  }
+
+  TEST_CASE("memory that was freed before lets its own storage go, and only once that is gone") {
+    FullTable full;
+    StoragePointer storage = new_storage();
+    const std::uint64_t id = full.table.at(*storage).id;
+    const c10::weak_intrusive_ptr<c10::StorageImpl> observer(storage);
+    const capture::FreedBlock block{.memory = storage->data(), .key = storage.get(), .storage = id};
+    full.table.let_go(block);
+    CHECK(full.table.at(*storage).id == id);
+    storage.reset();
+    full.table.let_go({.memory = block.memory, .key = block.key, .storage = id + 1});
+    CHECK(observer.weak_use_count() == 2);
+    full.table.let_go(block);
+    CHECK(observer.weak_use_count() == 1);
+  }
+
   TEST_CASE("one that was asked for of late is let go of soon after it is gone") {
     FullTable full;
     StoragePointer storage = new_storage();
@@ -40,6 +97,18 @@ TEST_SUITE("storages that are known") {
     const c10::weak_intrusive_ptr<c10::StorageImpl> observer(storage);
     storage.reset();
     REQUIRE(observer.weak_use_count() == 2);
+    full.meet(64);
+    CHECK(observer.weak_use_count() == 1);
+  }
+
+  TEST_CASE("sooner where others are gone, too") {
+    FullTable full;
+    full.table.at(*new_storage());
+    full.meet(64);
+    StoragePointer storage = new_storage();
+    full.table.at(*storage);
+    const c10::weak_intrusive_ptr<c10::StorageImpl> observer(storage);
+    storage.reset();
     full.meet(16);
     CHECK(observer.weak_use_count() == 1);
   }
@@ -48,7 +117,7 @@ TEST_SUITE("storages that are known") {
     FullTable full;
     const c10::weak_intrusive_ptr<c10::StorageImpl> observer(full.stay.front());
     full.stay.front().reset();
-    full.meet(1000);
+    full.meet(2500);
     CHECK(observer.weak_use_count() == 1);
   }
 
