@@ -134,13 +134,13 @@ void LayerTree::note(std::uint32_t lane, std::int64_t step, const RingNames& rin
   const auto text = [&](std::uint32_t id) {
     return id == 0 ? std::string_view() : names_.strings.at(ring.string(id));
   };
-  const std::string root(text(row.root));
+  const std::string_view root = text(row.root);
   if (!first_root_ && !root.empty()) first_root_ = root;
   if (kind != EventKind::module && kind != EventKind::parameters) return;
   begin_step(step);
   const Place place{lane, row.position};
   if (kind == EventKind::parameters) {
-    if (!with_parameters_.insert(root).second) return;
+    if (!with_parameters_.emplace(root).second) return;
     initial_parameters_.insert(place);
   } else if (row.module != 0) {
     const std::uint32_t in = row.root == 0 ? 0 : ring.string(row.root);
@@ -168,6 +168,11 @@ std::vector<LayerTree::Entry> LayerTree::entries(std::uint32_t lane, std::int64_
                                                  const PlacedEvent& placed) const {
   const HeldEvent& event = placed.event;
   if (!is_layer_event(event)) return {};
+  const auto slots = event.slots();
+  const bool any = std::any_of(slots.begin(), slots.end(), [&](const ring::SlotRow& slot) {
+    return is_layer_slot(event, slot);
+  });
+  if (!any) return {};
   const auto text = [&](std::uint32_t id) {
     return id == 0 ? std::string_view() : names_.strings.at(ring.string(id));
   };
@@ -189,7 +194,7 @@ std::vector<LayerTree::Entry> LayerTree::entries(std::uint32_t lane, std::int64_
     start = module_text(*call) + '/' + std::to_string(call->number) + '/';
   }
   std::vector<Entry> entries;
-  for (const ring::SlotRow& slot : event.slots()) {
+  for (const ring::SlotRow& slot : slots) {
     if (!is_layer_slot(event, slot)) continue;
     const bool named = is_gradient || kind == EventKind::parameters;
     const std::string last = named ? escaped(text(slot.name)) : slot_text(event, slot);
