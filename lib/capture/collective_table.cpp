@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 2> kReceive = {"c10d::recv_", "c10d::recv
 // (tensor, ...), of which only the device matters.
 constexpr std::array<std::string_view, 2> kBarriers = {"c10d::barrier", "c10d::monitored_barrier_"};
 
+// (tensors, output, ...): copies this rank's tensors to their place in the memory that an
+// all-gather is about to fill. Defined by PyTorch in Python.
+constexpr std::string_view kCopyIn = "fsdp::all_gather_copy_in";
+
 }  // namespace
 
 bool is_collective(std::string_view op) noexcept {
@@ -42,7 +46,7 @@ bool is_collective(std::string_view op) noexcept {
 
 bool wraps_collective(std::string_view op) noexcept {
   return (op.starts_with("_c10d_functional::") || op.starts_with("c10d_functional::") ||
-          op.starts_with("_c10d_functional_autograd::")) &&
+          op.starts_with("_c10d_functional_autograd::") || op == kCopyIn) &&
          !waits_for_tensor(op);
 }
 
@@ -53,7 +57,8 @@ bool waits_for_tensor(std::string_view op) noexcept {
 bool is_barrier(std::string_view op) noexcept { return is_among(kBarriers, op); }
 
 std::optional<Access> collective_access(std::string_view op, std::size_t argument) noexcept {
-  if (waits_for_tensor(op) || is_barrier(op)) return Access::metadata;
+  if (waits_for_tensor(op) || is_barrier(op) || (argument == 1 && op == kCopyIn))
+    return Access::metadata;
   if (argument == 0 && is_among(kInPlace, op)) return Access::written;
   if (argument == 0 && (is_among(kIntoOutputs, op) || is_among(kReceive, op)))
     return Access::overwritten;

@@ -15,7 +15,7 @@ namespace ulpscope::capture {
 /// until the program waits for it.
 [[nodiscard]] bool is_collective(std::string_view op) noexcept;
 
-/// Calls such an op and returns tensors that the backend is still writing.
+/// Calls such an op and returns tensors that the backend is still writing, or prepares them.
 [[nodiscard]] bool wraps_collective(std::string_view op) noexcept;
 
 /// Returns when the backend has written its argument.
@@ -24,7 +24,8 @@ namespace ulpscope::capture {
 /// Reads nothing of its tensor but the device.
 [[nodiscard]] bool is_barrier(std::string_view op) noexcept;
 
-/// How an op of `c10d` treats a tensor among its arguments; nothing for other ops.
+/// How an op of `c10d`, or one that prepares its memory, treats a tensor among its arguments; nothing
+/// for other ops.
 [[nodiscard]] std::optional<Access> collective_access(std::string_view op,
                                                       std::size_t argument) noexcept;
 

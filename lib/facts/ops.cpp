@@ -198,6 +198,7 @@ bool is_of_libtorch(std::string_view op) noexcept {
                                                                        "c10d_functional",
                                                                        "_c10d_functional",
                                                                        "_c10d_functional_autograd",
+                                                                       "fsdp",
                                                                        "inductor",
                                                                        "inductor_prims",
                                                                        "rngprims",
