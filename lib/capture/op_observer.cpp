@@ -109,7 +109,7 @@ Access access_of(const Frame& frame, std::size_t index, c10::ArrayRef<const c10:
   const OpInfo& info = *frame.info;
   if (index >= info.arguments.size()) return Access::read;
   if (info.generated && info.arguments[index].access == Access::written &&
-      is_unfilled(inputs[index].toTensor()))
+      inputs[index].isTensor() && is_unfilled(inputs[index].toTensor()))
     return Access::overwritten;
   return info.collective ? access_in_collective(info, index, inputs, frame.rank_in_group)
                          : info.arguments[index].access;

@@ -3,9 +3,11 @@
 /// for the one that ends it, 0 if there is nothing to end.
 #include "capture/python_calls.hpp"
 
+#include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -197,7 +199,7 @@ struct GeneratedKernel {
 
 /// A kernel that a compiler has generated.
 /// @param argument_names joined by ',' @param access a letter each: 'r' it is read, 'w' it is
-///        written, and may be read.
+///        written, and may be read, 'p' it is read, and perhaps written.
 /// @param source what identifies its code.
 ULPSCOPE_FOR_PYTHON const GeneratedKernel* ulpscope_python_kernel(const char* name,
                                                                   const char* argument_names,
@@ -205,7 +207,8 @@ ULPSCOPE_FOR_PYTHON const GeneratedKernel* ulpscope_python_kernel(const char* na
                                                                   const char* source) {
   std::vector<ArgumentInfo> arguments;
   for (const char letter : std::string_view(access))
-    arguments.push_back({.access = letter == 'r' ? Access::read : Access::written});
+    arguments.push_back(
+        {.access = letter == 'r' ? Access::read : Access::written, .undeclared = letter == 'p'});
   arguments.resize(arguments.size() + kBesideTensors);
   const std::string names = std::string(argument_names) + ",source,numbers";
   return new GeneratedKernel{kernel_info(name, names, arguments, 0), std::string(source)};
@@ -230,6 +233,45 @@ ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKern
 ULPSCOPE_FOR_PYTHON void ulpscope_python_end_kernel(std::size_t frames, int threw) {
   with_thread("the end of a kernel",
               [&](Thread& thread) { end_direct_call(thread, frames, threw != 0, {}); });
+}
+
+namespace {
+
+c10::IValue tensor_list(const c10::TensorImpl* const* tensors, std::size_t count) {
+  c10::List<at::Tensor> list;
+  for (std::size_t i = 0; i < count; ++i) list.push_back(given_tensor(tensors[i]));
+  return list;
+}
+
+}  // namespace
+
+/// A whole graph that a compiler has made one function of is called with these tensors: its only
+/// argument. What it calls is the compiler's.
+/// @return for the end, which must come
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_graph(const GeneratedKernel* graph,
+                                                            const c10::TensorImpl* const* tensors,
+                                                            std::size_t count) {
+  std::size_t frames = 0;
+  with_thread("the start of a graph", [&](Thread& thread) {
+    const std::array<const c10::IValue, 3> inputs{tensor_list(tensors, count), graph->source,
+                                                  std::string()};
+    if (begin_direct_call(thread, graph->info,
+                          c10::ArrayRef<const c10::IValue>(inputs.data(), inputs.size())))
+      frames = thread.frames.size();
+    ++thread.compilers;
+  });
+  return frames;
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_graph(std::size_t frames, int threw,
+                                                   const c10::TensorImpl* const* results,
+                                                   std::size_t count) {
+  with_thread("the end of a graph", [&](Thread& thread) {
+    if (thread.compilers > 0) --thread.compilers;
+    if (frames == 0) return;
+    const c10::IValue list = tensor_list(results, count);
+    end_direct_call(thread, frames, threw != 0, c10::ArrayRef<const c10::IValue>(&list, 1));
+  });
 }
 
 /// Compiled code has allocated memory.

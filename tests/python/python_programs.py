@@ -645,6 +645,23 @@ def inductor(tools):
         yield f"other code: {first.get('op')} of {first.get('module')}"
 
 
+def cpp_graphs(tools):
+    """A graph that calls its kernels by itself is one event: what it is given, its code and what it returns."""
+    recorded, status = tools.record("reference", "cpp_graphs", "1", "no")
+    bare = tools.run(*tools.command("cpp_graphs", "1", "no"))
+    if recorded != bare[:2] or status["notes"]:
+        yield f"bare: {bare}\nrecorded: {recorded}, {status['notes']}"
+    tools.record_variants("cpp_graphs", {"again": ["1", "no"], "other": ["2", "no"], "written": ["1", "written"]})
+    for candidate, expected in (("again", None), ("other", ("arguments", 0, "source", "compiled")),
+                                ("written", ("write", 1, None, "external-write"))):
+        code, report = tools.compare("reference", candidate)
+        first = report["first"]
+        names = [each["name"] for each in first["arguments"]] if first else []
+        found = first and (first["kind"], first["step"], names[0] if names else None, report["causes"][0]["id"])
+        if (code, found) != (1 if expected else 0, expected) or (first and first["op"] != "inductor::cpp_graph"):
+            yield f"{candidate}: exit code {code}, {found}: {report['summary']}"
+
+
 def tuned(tools):
     """A kernel of Triton is an event with its numbers; how it is launched is a setting, and what is computed to
     find that out is none of the program's."""
@@ -767,7 +784,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "filled_in_parts": filled_in_parts, "sparse": sparse, "numpy_write": numpy_write,
          "swapped_names": swapped_names,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
-         "inductor": inductor, "tuned": tuned}
+         "inductor": inductor, "cpp_graphs": cpp_graphs, "tuned": tuned}
 
 
 def main():

@@ -6,7 +6,7 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import compilation, cpp_kernels, generators, modules, optimizers, pools, program, saves, trees, triton_kernels
+from . import compilation, cpp_graphs, cpp_kernels, generators, modules, optimizers, pools, program, saves, trees, triton_kernels
 from .capture import finish, finish_before_exit
 from .imports import after_import
 
@@ -19,6 +19,8 @@ after_import("torch._dynamo.callback", compilation.follow_compilers)
 after_import("torch._dynamo.eval_frame", trees.follow_wrappers)
 after_import("torch.fx.graph_module", trees.follow_graphs)
 after_import("torch._inductor.async_compile", cpp_kernels.follow)
+after_import("torch._inductor.codecache", cpp_graphs.follow)
+after_import("torch._inductor.package.package", cpp_graphs.follow_models)
 after_import("torch._inductor.runtime.triton_heuristics", triton_kernels.follow_generated)
 after_import("triton.runtime.jit", triton_kernels.follow_written)
 after_import("triton.runtime.autotuner", triton_kernels.follow_tuned)

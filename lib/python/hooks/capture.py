@@ -60,6 +60,8 @@ _SIGNATURES = {
         [ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p],
     ),
     "end_kernel": (None, [ctypes.c_size_t, ctypes.c_int]),
+    "begin_graph": (ctypes.c_size_t, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]),
+    "end_graph": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]),
     "allocated": (None, [ctypes.py_object]),
     "in_compiled_code": (ctypes.c_int, []),
     "compiler": (None, [ctypes.c_int]),

@@ -101,7 +101,7 @@ def follow(module) -> None:
         wait(self, scope)
         file = scope.get("__file__")
         if isinstance(file, str):
-            capture.when_recording(lambda library: library.generated(capture.text(file)))
+            kernels.is_generated(file)
         for name, each in list(scope.items()):
             if isinstance(each, _Observed):
                 each.name(name)

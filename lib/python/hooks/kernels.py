@@ -1,6 +1,8 @@
 """Kernels that run past LibTorch's dispatcher, as events."""
 
-from . import capture
+import ctypes
+
+from . import capture, tensors
 from .guard import failed
 
 
@@ -38,6 +40,40 @@ class Kernel:
             return 0
         number = self._registered(library, access)
         return library.begin_kernel(number, values, capture.text(numbers))
+
+
+class Graph(Kernel):
+    """A graph that a compiler has made one function of: what it calls is not seen."""
+
+    def begin_with(self, tensors):
+        """It is called with these tensors. To be given to `end_graph`, None if there is nothing to end."""
+        library = capture.library()
+        if library is None:
+            return None
+        number = self._registered(library, (("inputs", "p"),))
+        return library.begin_graph(number, *_addresses(tensors))
+
+
+def is_generated(file: str) -> None:
+    """A compiler has written this file: lines in it are not the program's."""
+    capture.when_recording(lambda library: library.generated(capture.text(file)))
+
+
+def _addresses(values) -> tuple:
+    """Those of the tensors among them, and how many these are."""
+    found = [address for address in map(tensors.address_of, values) if address is not None]
+    return (ctypes.c_void_p * len(found))(*found), len(found)
+
+
+def end_graph(frames, results, threw: bool) -> None:
+    if frames is None:
+        return
+    try:
+        library = capture.library()
+        if library is not None:
+            library.end_graph(frames, threw, *_addresses(results))
+    except Exception as error:
+        failed("a compiled graph", error)
 
 
 def end(frames: int, threw: bool) -> None:

@@ -162,6 +162,14 @@ std::optional<Cause> compiled(const Case& of) {
     cause.attempt = {"TORCH_LOGS=output_code " + of.command("")};
     return cause;
   }
+  if (of.is(FindingKind::origin) && of.finding().op == "inductor::aoti_model") {
+    Cause cause = of.cause("compiled", Confidence::likely);
+    cause.evidence = {
+        "neither the code nor the weights that AOTInductor has made a library of are "
+        "recorded"};
+    cause.attempt = {"compare the programs that compile the model"};
+    return cause;
+  }
   if (!of.is(FindingKind::sequence) && !of.is(FindingKind::origin)) return std::nullopt;
   std::vector<std::string> found;
   for (const Side side : kSides) {
