@@ -1,6 +1,8 @@
+#include <dlfcn.h>
 #include <torch/version.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "capture/device_values.hpp"
 #include "capture/environment_flags.hpp"
@@ -14,6 +16,16 @@
 
 namespace ulpscope::capture {
 namespace {
+
+/// What the preloaded object has to say of Python's hooks, which it loads before anything is
+/// recorded.
+void tell_failure_of_hooks() {
+  using Failure = const char*();
+  auto* const failure = reinterpret_cast<Failure*>(dlsym(RTLD_DEFAULT, "ulpscope_hooks_failure"));
+  const std::string_view sentence = failure != nullptr ? failure() : "";
+  Thread* const thread = sentence.empty() ? nullptr : Thread::current();
+  if (thread != nullptr) thread->send_notice(sentence, /*fatal=*/false);
+}
 
 int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t count,
           Follow follow) {
@@ -31,6 +43,7 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
       finish_device_values(std::chrono::seconds(1));
       Thread::close_current();
     });
+    tell_failure_of_hooks();
     started = at_exit;
   });
   return started;

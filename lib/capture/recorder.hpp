@@ -91,7 +91,8 @@ void guarded(std::string_view hook, Body&& body) noexcept {
   try {
     body();
   } catch (const std::exception& error) {
-    stop_recording(error.what());
+    const std::string_view what = error.what();
+    stop_recording(what.substr(0, what.find('\n')));  // LibTorch's go on with a backtrace
   } catch (...) {
     stop_recording(hook);
   }
