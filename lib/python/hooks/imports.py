@@ -1,7 +1,6 @@
 """Runs functions right after a module has been imported, before anything else can use it."""
 
 import sys
-from importlib.machinery import PathFinder
 
 from .guard import failed
 
@@ -13,26 +12,41 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        function = _waiting.pop(name, None)
-        if not _waiting and _Finder in sys.meta_path:
-            sys.meta_path.remove(_Finder)
-        if function is None:
+        if name not in _waiting:
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            _run_after(spec.loader, function)
-        return spec
+        for finder in _behind():
+            find = getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                _run_after(spec, name)
+                return spec
+        return None
 
 
-def _run_after(loader, function) -> None:
-    execute = loader.exec_module
+def _behind() -> list:
+    """The finders that would be asked next: the program may have some of its own."""
+    finders = list(sys.meta_path)
+    return finders[finders.index(_Finder) + 1 :] if _Finder in finders else finders
 
-    def exec_module(module):
-        execute(module)
-        del loader.exec_module
-        _call(function, module)
 
-    loader.exec_module = exec_module
+def _run_after(spec, name) -> None:
+    """The module may be looked for without being imported, and its import may fail and be tried again."""
+    loader = spec.loader
+    try:
+        execute = loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            del loader.exec_module
+            function = _waiting.pop(name, None)
+            if not _waiting and _Finder in sys.meta_path:
+                sys.meta_path.remove(_Finder)
+            if function is not None:
+                _call(function, module)
+
+        loader.exec_module = exec_module
+    except Exception as error:
+        failed(f"the import of {name}", error)
 
 
 def _call(function, module) -> None:

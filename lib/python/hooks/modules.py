@@ -14,6 +14,9 @@ _LIBRARY_MODULES = "torch.nn.modules."
 _hooks = ()  # the dicts of hooks that hold for all modules
 _script_module = None
 _library_classes = {}
+_module_class = None
+_call = None  # what stands for nn.Module.__call__
+_has_been_called = False
 
 
 class _Calls(threading.local):
@@ -43,6 +46,8 @@ def _is_script(module) -> bool:
 def _look(module, depth) -> int:
     """The module's number, that of the module which it wraps if it is a wrapper, 0 if it is not recorded. Asked if it
     is called inside no other module, or is not known."""
+    global _has_been_called
+    _has_been_called = True
     try:
         library = capture.library()
         kind = type(module)
@@ -133,8 +138,25 @@ def _apply_and_look(original):
     return functools.update_wrapper(_apply, original, updated=())
 
 
+def _replicate_and_look(original):
+    def _replicate_for_data_parallel(self):
+        replica = original(self)
+        try:
+            library = capture.library()
+            if library is not None:
+                trees.is_replicated(library, self, replica)
+        except Exception as error:
+            failed("a replica", error)
+        return replica
+
+    return functools.update_wrapper(_replicate_for_data_parallel, original, updated=())
+
+
 def _look_again(library) -> None:
     try:
+        if _module_class.__call__ is not _call and not _has_been_called:
+            library.notice(b"the program has replaced nn.Module.__call__ by a function that does not call PyTorch's: "
+                           b"calls of modules are not recorded")
         trees.look_again(library)
     except Exception as error:
         failed("what modules have in the end", error)
@@ -144,7 +166,7 @@ def follow(module) -> None:
     """To be called when torch.nn.modules.module has just been imported."""
     compilation.follow(module)
     capture.at_ends(lambda library: None, _look_again)
-    global _hooks, _script_module
+    global _hooks, _script_module, _module_class, _call
     tensors.follow(module.torch._C, module.torch.Tensor, module.Parameter)
     swaps.follow(module.torch._C)
     _hooks = (
@@ -167,8 +189,10 @@ def follow(module) -> None:
     module.register_module_parameter_registration_hook(registers_tensor)
     module.register_module_buffer_registration_hook(registers_tensor)
     module.Module._apply = _apply_and_look(module.Module._apply)
+    module.Module._replicate_for_data_parallel = _replicate_and_look(module.Module._replicate_for_data_parallel)
     original = module.Module._wrapped_call_impl
     call = _replacement(original)
     module.Module._wrapped_call_impl = call
     module.Module.__call__ = call
+    _module_class, _call = module.Module, call
     _hold_instead(original, call)

@@ -70,9 +70,21 @@ def wrapped(module):
     return _part(module, "_modules").get("_orig_mod", module) if _is_wrapper(module) else module
 
 
+def _is_replica(module) -> bool:
+    """Whether DataParallel has made it of another module, whose calls its own are."""
+    return module.__dict__.get("_is_replica") is True
+
+
+def is_replicated(library, module, replica) -> None:
+    number = number_of(library, module, False)
+    known = _found(module)
+    if known is not None:
+        _known[id(replica)] = _Module(replica, number, known.root)
+
+
 def is_registered(owner, module) -> None:
     """`owner` has been given a module."""
-    if _is_wrapper(owner):
+    if _is_wrapper(owner) or _is_replica(owner):
         return
     module = wrapped(module)
     global _owners, _most_owners
@@ -88,6 +100,8 @@ def is_registered(owner, module) -> None:
 
 def has_changed(module) -> None:
     """A module has been given a parameter, a buffer or a module."""
+    if _is_replica(module):
+        return
     known = _found(module)
     if known is not None:
         _changed.add(known.root)

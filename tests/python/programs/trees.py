@@ -47,6 +47,9 @@ handle = nn.modules.module.register_module_forward_hook(
 net.features(torch.randn(3, 4))  # modules inside, before the outermost one is called
 for step in range(2):
     net(torch.randn(3, 4)).sum().backward()
+replica = net.head._replicate_for_data_parallel()  # as DataParallel does for each device
+replica.weight, replica.bias = net.head.weight * 1, net.head.bias * 1
+replica(torch.randn(3, 4))
 net.head = nn.Sequential(nn.Linear(4, 2), nn.Sigmoid())
 net(torch.randn(3, 4)).sum().backward()
 average = copy.deepcopy(net)
