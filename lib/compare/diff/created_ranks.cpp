@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "compare/model/hash.hpp"
 #include "compare/model/value_match.hpp"
@@ -22,7 +23,19 @@ struct Maker {
   std::uint32_t rank = 0;
   std::uint64_t position = 0;
 };
-using Makers = std::unordered_map<std::uint64_t, Maker>;  ///< by what they made
+
+/// What ranks have made, and the creator's memory that holds it.
+struct Makers {
+  std::unordered_map<std::uint64_t, std::vector<Maker>> of_content;  ///< equal ones: of several
+  std::unordered_map<std::uint64_t, std::uint64_t> content_in;       ///< by storage: its content
+
+  /// Of a value that the creator reads, whole or in part; null if it is none of these.
+  [[nodiscard]] const std::vector<Maker>* find(std::uint64_t content, std::uint64_t storage) const {
+    if (const auto at = of_content.find(content); at != of_content.end()) return &at->second;
+    const auto in = content_in.find(storage);
+    return in == content_in.end() ? nullptr : &of_content.at(in->second);
+  }
+};
 
 /// Step and position of an event of the creator.
 using Moment = std::pair<std::int64_t, std::uint64_t>;
@@ -53,24 +66,39 @@ void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
     visit_events(run, rank, [&](const Event& event, std::int64_t) {
       for (const Slot& slot : event.slots)
         if (slot.role != Role::input && tells_apart(slot))
-          made.try_emplace(key(slot.digest), Maker{rank, event.position});
+          made.of_content[key(slot.digest)].push_back({rank, event.position});
     });
   return made;
 }
 
-/// What the creator reads of what they have made: memory that none of its own ops wrote.
+/// Memory that none of the creator's own ops wrote.
+[[nodiscard]] bool comes_from_outside(const Slot& slot) {
+  return slot.role == Role::input && (slot.flags & slot_flag::unproduced) != 0 &&
+         (slot.flags & slot_flag::no_digest) == 0;
+}
+
+void find_memory(const Run& run, std::uint32_t creator, Makers& made) {
+  visit_events(run, creator, [&](const Event& event, std::int64_t) {
+    for (const Slot& slot : event.slots)
+      if (comes_from_outside(slot) && tells_apart(slot) &&
+          made.of_content.contains(key(slot.digest)))
+        made.content_in.try_emplace(slot.storage, key(slot.digest));
+  });
+}
+
+/// What the creator reads of what they have made.
 [[nodiscard]] ReadsOfRanks reads_of(const Run& run, std::uint32_t creator, const Makers& made) {
   ReadsOfRanks reads;
   visit_events(run, creator, [&](const Event& event, std::int64_t step) {
     for (const Slot& slot : event.slots) {
-      if (slot.role != Role::input || !(slot.flags & slot_flag::unproduced) || !tells_apart(slot))
-        continue;
-      const auto maker = made.find(key(slot.digest));
-      if (maker == made.end()) continue;
+      if (!comes_from_outside(slot)) continue;
+      const auto* const makers = made.find(key(slot.digest), slot.storage);
+      if (makers == nullptr) continue;
       const Moment moment{step, event.position};
-      const auto [at, added] =
-          reads[maker->second.rank].try_emplace(maker->second.position, moment);
-      at->second = std::min(at->second, moment);
+      for (const Maker& maker : *makers) {
+        const auto [at, added] = reads[maker.rank].try_emplace(maker.position, moment);
+        at->second = std::min(at->second, moment);
+      }
     }
   });
   return reads;
@@ -85,22 +113,22 @@ void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
   return first;
 }
 
-[[nodiscard]] bool was_made(const Both<Digest>& digests, const Both<Makers>& made) {
-  return made.reference.contains(key(digests.reference)) &&
-         made.candidate.contains(key(digests.candidate));
+[[nodiscard]] bool was_made(const TensorEvidence& tensor, const Both<Makers>& made) {
+  return made.reference.find(key(tensor.digest.reference), tensor.storage.reference) != nullptr &&
+         made.candidate.find(key(tensor.digest.candidate), tensor.storage.candidate) != nullptr;
 }
 
 /// All that a finding reads and that differs has been made by these ranks in both runs; so has what
 /// differs after memory that only one run hands out there.
 [[nodiscard]] bool reads_what_was_made(const Record& record, const Both<Makers>& made) {
   if (record.finding.kind == FindingKind::sequence)
-    return record.effect && was_made(record.effect->tensor.evidence.digest, made);
+    return record.effect && was_made(record.effect->tensor.evidence, made);
   if (record.finding.kind != FindingKind::data) return false;
   bool any = false;
   for (std::size_t k = 0; k < record.finding.tensors.size(); ++k) {
     const TensorReport& tensor = record.finding.tensors[k];
     if (tensor.role != Role::input || tensor.equal) continue;
-    if (!was_made(record.evidence.tensors[k].digest, made)) return false;
+    if (!was_made(record.evidence.tensors[k], made)) return false;
     any = true;
   }
   return any;
@@ -124,8 +152,11 @@ void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
 std::size_t place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs) {
   const std::size_t before = records.size();
   for (const auto& [creator, ranks] : created_with_findings(records, *runs.reference)) {
-    const Both<Makers> made{made_by(*runs.reference, ranks.reference),
-                            made_by(*runs.candidate, ranks.candidate)};
+    Both<Makers> made{made_by(*runs.reference, ranks.reference),
+                      made_by(*runs.candidate, ranks.candidate)};
+    find_memory(*runs.reference, creator, made.reference);
+    const auto other = runs.candidate->identity(*ranks.candidate.begin()).creator;
+    if (other) find_memory(*runs.candidate, *other, made.candidate);
     const ReadsOfRanks reads = reads_of(*runs.reference, creator, made.reference);
     std::erase_if(records, [&, of = creator](const Record& record) {
       return record.ranks.reference == of && reads_what_was_made(record, made);
