@@ -8,6 +8,7 @@
 
 #include "cli/term/escape.hpp"
 #include "compare/report/checks/check.hpp"
+#include "compare/report/checks/workers.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -57,7 +58,10 @@ void render_checks(const Run& run, Page& page) {
     for (const Check& check : comparison::check_rank(run, rank)) print_check(check, page);
     if (ranks.size() > 1) page.line();
   }
-  if (ranks.size() > 1) print_check(comparison::check_replicas(run), page);
+  if (ranks.size() > 1) {
+    print_check(comparison::check_workers(run), page);
+    print_check(comparison::check_replicas(run), page);
+  }
 }
 
 }  // namespace ulpscope::cli

@@ -11,6 +11,7 @@
 #include "cli/values/recorded_events.hpp"
 #include "compare/model/place.hpp"
 #include "compare/report/checks/check.hpp"
+#include "compare/report/checks/workers.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -128,7 +129,10 @@ Json checks_json(const Run& run) {
   for (const std::uint32_t rank : ranks)
     for (const comparison::Check& check : comparison::check_rank(run, rank))
       checks.push_back(check_json(rank, check));
-  if (ranks.size() > 1) checks.push_back(check_json(nullptr, comparison::check_replicas(run)));
+  if (ranks.size() > 1) {
+    checks.push_back(check_json(nullptr, comparison::check_workers(run)));
+    checks.push_back(check_json(nullptr, comparison::check_replicas(run)));
+  }
   return checks;
 }
 

@@ -11,6 +11,7 @@
 #include "compare/report/checks/epochs.hpp"
 #include "compare/report/checks/recompute.hpp"
 #include "compare/report/checks/unordered.hpp"
+#include "compare/report/checks/workers.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::comparison {
@@ -68,23 +69,29 @@ std::vector<Check> check_rank(const Run& run, std::uint32_t rank) {
 }
 
 Check check_replicas(const Run& run) {
-  Check check{"replicas", Check::Result::ok, "there is one rank", {}};
+  Check check{"replicas", Check::Result::ok, "no two ranks train", {}};
   const auto ranks = run.ranks();
   if (ranks.size() < 2) return check;
   std::map<std::int64_t, std::vector<std::int64_t>> samples;  // by step, rank after rank
+  std::size_t training = 0;                                   // ranks, beside those that load data
   for (const std::uint32_t rank : ranks) {
     BatchCollector batches;
     for_each_block(run, rank,
                    [&](const Lane& lane, const Block& block) { batches.see(lane, block); });
-    for (const Batch& batch : batches.take())
+    bool trains = !is_created(run, rank);
+    for (const Batch& batch : batches.take()) {
       if (batch.samples) samples[batch.step].push_back(*batch.samples);
+      trains = trains || batch.samples;
+    }
+    training += trains ? 1 : 0;
   }
+  if (training < 2) return check;
   std::uint64_t uneven = 0;
   for (const auto& [step, sizes] : samples) {
     const bool even =
         std::all_of(sizes.begin(), sizes.end(),
                     [first = sizes.front()](std::int64_t size) { return size == first; });
-    if (even && sizes.size() == ranks.size()) continue;
+    if (even && sizes.size() == training) continue;
     if (++uneven > 4) continue;
     std::vector<std::string> words;
     for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
