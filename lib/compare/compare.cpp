@@ -58,6 +58,30 @@ using namespace comparison;
   return salted;
 }
 
+/// The containers of the program whose elements are the same in both runs, in another order: of a
+/// setting `end.order.KIND.NAME`.
+[[nodiscard]] std::vector<OtherOrder> other_orders(const Both<const Run*>& runs,
+                                                   const std::vector<Both<std::uint32_t>>& pairs) {
+  constexpr std::string_view kOrder = "end.order.";
+  std::vector<OtherOrder> found;
+  for (const auto& ranks : pairs) {
+    std::map<std::string, std::string> reference;
+    for (const EnvironmentEntry& entry : runs.reference->environment(ranks.reference))
+      if (entry.key.starts_with(kOrder)) reference[entry.key] = entry.value;
+    for (const EnvironmentEntry& entry : runs.candidate->environment(ranks.candidate)) {
+      const auto other = reference.find(entry.key);
+      if (other == reference.end() || other->second == entry.value ||
+          !std::is_permutation(other->second.begin(), other->second.end(), entry.value.begin(),
+                               entry.value.end()))
+        continue;
+      std::string name = entry.key.substr(kOrder.size());
+      if (const auto dot = name.find('.'); dot != std::string::npos) name[dot] = ' ';
+      found.push_back({std::move(name), {other->second, entry.value}});
+    }
+  }
+  return found;
+}
+
 /// Values that are equal to each other: the distance between two of them need be taken once.
 using Contents = std::tuple<std::uint32_t, std::uint32_t, Digest, Digest, Dtype>;
 [[nodiscard]] Contents contents(const ValueQuestion& question) {
@@ -147,6 +171,7 @@ class Comparison {
     result_.totals.evidence.created = created_ranks();
     result_.totals.evidence.random_hashes =
         hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
+    result_.totals.evidence.other_orders = other_orders(runs_, pairs);
     note_contributions(result_.records, runs_, pairs);
     result_.found -= place_created_ranks(result_.records, runs_);
     put_in_order(result_.records, options_);

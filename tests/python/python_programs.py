@@ -707,6 +707,63 @@ def broken(tools):
         yield f"no notice: {status}"
 
 
+def hash_order(tools):
+    """The set that has another order in the other run is named."""
+    for name, seed in (("reference", "1"), ("candidate", "2")):
+        tools.environment["PYTHONHASHSEED"] = seed
+        tools.record(name, "sets")
+    code, report = tools.compare("reference", "candidate")
+    evidence = [each for cause in report["causes"] if cause["id"] == "hash-order" for each in cause["evidence"]]
+    if code != 1 or not any("set __main__.classes has its elements in another order: " in each for each in evidence):
+        yield f"exit code {code}, {report['summary']}, {report['causes']}"
+
+
+def copied_generator(tools):
+    """Workers that draw the same numbers are named by a check of one run; they, and not the process that reads what they
+    made, are where the runs diverge."""
+    results = {}
+    for name in ("copied", "own"):
+        tools.record(name, "copied", name)
+        checks = json.loads(tools.run(tools.ulpscope, "inspect", name, "checks", "--format", "json")[1])["checks"]
+        results[name] = {check["name"]: check["result"] for check in checks if check["name"] in ("workers", "replicas")}
+    if results != {"copied": {"workers": "look", "replicas": "ok"}, "own": {"workers": "ok", "replicas": "ok"}}:
+        yield f"checks: {results}"
+    code, report = tools.compare("copied", "own")
+    first = report["first"] or {}
+    ranks = {finding["rank"] for finding in report["findings"] if finding["diverges"]}
+    if code != 1 or (first.get("rank"), first.get("op")) != (1, "aten::add") or 0 in ranks:
+        yield f"exit code {code}, ranks {ranks}: {report['summary']}"
+
+
+def replaced(tools):
+    """A program's own finder of modules is asked as before; where nn.Module.__call__ is another function, a notice says
+    what that costs."""
+    for what, calls, notices in (("finder", {("Sequential", "Sequential"): 2}, 0), ("call", {}, 1)):
+        bare = tools.run(*tools.command("replaced", what))
+        recorded, status = tools.record(what, "replaced", what)
+        if bare[0] != 0 or recorded != bare[:2]:
+            yield f"{what}: bare: {bare}\nrecorded: {recorded}"
+        if status["counts"]["steps"] != 2 or calls_of_roots(tools, what) != calls or len(status["notes"]) != notices:
+            yield f"{what}: {status}"
+
+
+def without_hooks(tools):
+    """Hooks that cannot be loaded are a notice: the program is recorded without what they say."""
+    original = os.path.dirname(os.path.dirname(tools.ulpscope))
+    copy = os.path.join(tools.folder, "copy")
+    os.makedirs(os.path.join(copy, "lib", "python"))
+    os.makedirs(os.path.join(copy, "bin"))
+    for library in os.listdir(os.path.join(original, "lib")):
+        if library.startswith("libulpscope"):
+            shutil.copy(os.path.join(original, "lib", library), os.path.join(copy, "lib"))
+    with open(os.path.join(copy, "lib", "python", "__init__.py"), "w", encoding="utf-8") as file:
+        file.write("import not_there\n")
+    tools.ulpscope = shutil.copy(tools.ulpscope, os.path.join(copy, "bin"))
+    (code, _), status = tools.record("dump", "replaced", "finder")
+    if code != 0 or status["counts"]["events"] == 0 or not any("not_there" in note for note in status["notes"]):
+        yield f"exit code {code}: {status}"
+
+
 # The first of backward whose sums threads share; whether a product of the head's size is shared depends on the
 # processor.
 SPLIT_AMONG_THREADS = ("aten::mm", "aten::convolution_backward")
@@ -769,7 +826,8 @@ def planted(tools, net):
             yield f"{plant}: {place}, exit code {code}, not {expected}"
 
 
-CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
+CASES = {"signals": signals, "broken": broken, "replaced": replaced, "without_hooks": without_hooks,
+         "hash_order": hash_order, "copied_generator": copied_generator, "planted_transformer": lambda tools: planted(tools, "transformer"),
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "compiled_tree": compiled_tree, "compiled_models": compiled_models,
          "learning_rate": learning_rate,

@@ -130,6 +130,12 @@ struct LateBegin {
   Both<bool> runs;        ///< whose recording begins late
 };
 
+/// A container of the program that has the same elements in both runs, in another order.
+struct OtherOrder {
+  std::string container;  ///< "set classes of __main__"
+  Both<std::string> elements;
+};
+
 /// What the runs as a whole show.
 struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program besides the main one: workers that load data
@@ -140,6 +146,7 @@ struct RunEvidence {
   bool other_batch = false;                       ///< a tensor differs only in its first dimension
   bool other_start = false;                       ///< a parameter differs in the first forward
   bool random_hashes = false;                     ///< strings have other hashes in each process
+  std::vector<OtherOrder> other_orders;           ///< of the program's own containers
   std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 

@@ -74,8 +74,9 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(OtherGradients, step, only)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
+ULPSCOPE_FIELDS(OtherOrder, container, elements)
 ULPSCOPE_FIELDS(RunEvidence, threads, created, accumulation, gradients, models, other_batch,
-                other_start, random_hashes, late_begin)
+                other_start, random_hashes, other_orders, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, candidate_step,

@@ -6,7 +6,10 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import compilation, cpp_graphs, cpp_kernels, generators, modules, optimizers, pools, program, saves, trees, triton_kernels
+from . import (
+    compilation, cpp_graphs, cpp_kernels, generators, modules, optimizers, orders, pools,
+    program, saves, trees, triton_kernels,
+)
 from .capture import finish, finish_before_exit
 from .imports import after_import
 
@@ -25,6 +28,7 @@ after_import("torch._inductor.runtime.triton_heuristics", triton_kernels.follow_
 after_import("triton.runtime.jit", triton_kernels.follow_written)
 after_import("triton.runtime.autotuner", triton_kernels.follow_tuned)
 generators.follow()
+orders.follow()
 pools.follow()
 atexit.register(finish)
 finish_before_exit()

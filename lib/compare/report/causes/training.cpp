@@ -145,6 +145,10 @@ std::optional<Cause> hash_order(const Case& of) {
         "PYTHONHASHSEED is not set: strings have other hashes in each process, and sets of them "
         "another order");
   if (set_otherwise != nullptr) cause.evidence.push_back(words(*set_otherwise));
+  for (const OtherOrder& order : of.runs().other_orders)
+    cause.evidence.push_back(fmt::format("the {} has its elements in another order: {} and {}",
+                                         order.container, order.elements.reference,
+                                         order.elements.candidate));
   if (!other_data) cause.against = {"the program may have been changed to run them so"};
   if (drawn) cause.against.emplace_back("a generator of the program is in another state, too");
   cause.attempt = {hashes_differ ? "PYTHONHASHSEED=0 " + of.command("")
