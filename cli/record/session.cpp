@@ -85,15 +85,16 @@ std::string reason_for_nothing(const std::string& known, const Executable& execu
                                const RecordingLibraries& libraries, const std::string& obstacle) {
   if (!obstacle.empty()) return obstacle;
   if (!known.empty()) return known;
-  if (executable.needs_torch) {
-    std::vector<std::string> versions;
-    for (const CaptureLibrary& library : libraries.capture) {
-      versions.push_back(library.torch_version);
-    }
+  std::vector<std::string> versions;
+  for (const CaptureLibrary& library : libraries.capture) versions.push_back(library.torch_version);
+  if (executable.needs_torch)
     return fmt::format("no capture library fits its LibTorch; there is one for {}",
                        fmt::join(versions, ", "));
-  }
-  return "no process of it computed anything with LibTorch";
+  // Another one, which Python or a plugin loads later, is not seen.
+  return fmt::format(
+      "no process of it computed anything with LibTorch {} (there is no capture library for other "
+      "versions)",
+      fmt::join(versions, " or "));
 }
 
 /// Delivers what is recorded until the command and all processes that it left behind have ended.

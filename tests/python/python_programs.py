@@ -748,7 +748,8 @@ def replaced(tools):
 
 
 def without_hooks(tools):
-    """Hooks that cannot be loaded are a notice: the program is recorded without what they say."""
+    """Hooks that cannot be loaded are a notice: the program is recorded without what they say. A LibTorch without a capture
+    library is not recorded, and which versions have one is said."""
     original = os.path.dirname(os.path.dirname(tools.ulpscope))
     copy = os.path.join(tools.folder, "copy")
     os.makedirs(os.path.join(copy, "lib", "python"))
@@ -762,6 +763,12 @@ def without_hooks(tools):
     (code, _), status = tools.record("dump", "replaced", "finder")
     if code != 0 or status["counts"]["events"] == 0 or not any("not_there" in note for note in status["notes"]):
         yield f"exit code {code}: {status}"
+    for library in os.listdir(os.path.join(copy, "lib")):
+        if library.startswith("libulpscope_capture-"):
+            os.rename(os.path.join(copy, "lib", library), os.path.join(copy, "lib", "libulpscope_capture-9.9.so"))
+    (code, _), status = tools.record("other", "replaced", "finder")
+    if code != 0 or status["recorded"] or "LibTorch 9.9 (there is no capture library for" not in status["reason"]:
+        yield f"another version: exit code {code}: {status}"
 
 
 # The first of backward whose sums threads share; whether a product of the head's size is shared depends on the
