@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "capture/mutex.hpp"
 #include "ring/message.hpp"
 
 namespace ulpscope::capture {
@@ -68,7 +68,7 @@ class BoundaryLinks {
   [[nodiscard]] static Entry& oldest(Row& row) noexcept;
   void grow();
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::uint64_t added_ = 0;
   std::size_t most_rows_;
   std::pmr::vector<Row> rows_;

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <vector>
 
+#include "capture/mutex.hpp"
 #include "ring/message.hpp"
 
 namespace ulpscope::capture {
@@ -52,7 +52,7 @@ class ForwardLinks {
   }
   void grow();
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::size_t most_;
   std::pmr::vector<Entry> entries_;
 };

@@ -3,8 +3,9 @@
 #include <atomic>
 #include <cstddef>
 #include <memory_resource>
-#include <mutex>
 #include <utility>
+
+#include "capture/mutex.hpp"
 
 namespace ulpscope::capture {
 
@@ -35,7 +36,7 @@ class ProcessMemory final : public std::pmr::memory_resource {
 
   MappedMemory mapped_;
   std::pmr::unsynchronized_pool_resource pool_{&mapped_};
-  std::mutex mutex_;
+  Mutex mutex_;
 };
 
 /// Never destroyed: ops may run in static destructors.

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +16,7 @@
 #include "capture/given_tensor.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_classes.hpp"
+#include "capture/mutex.hpp"
 #include "capture/recorder.hpp"
 #include "capture/storage_table.hpp"
 #include "capture/value.hpp"
@@ -57,7 +57,7 @@ struct WeakTensor {
 };
 
 struct ModuleRegistry {
-  std::mutex mutex;
+  Mutex mutex;
   std::uint64_t walks = 0;
   std::pmr::unordered_map<const void*, KnownModule> by_address{&process_memory()};
   std::pmr::deque<Module> modules{&process_memory()};  ///< by number, from 1

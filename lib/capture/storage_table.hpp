@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "capture/memory.hpp"
+#include "capture/mutex.hpp"
 #include "capture/pointer_map.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/digest.hpp"
@@ -269,7 +269,7 @@ class StorageTable {
     return reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   PointerMap<Storage> entries_;
   PointerMap<const c10::StorageImpl*> noted_;  ///< by their memory
   std::array<std::atomic<std::uint64_t>, kFilterBits / 64> noted_filter_{};
