@@ -142,7 +142,7 @@ void resolve_if(Thread& thread, Predicate&& arrived) {
 
 /// Of a tensor whose memory is replaced.
 Seen see_parts_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   Exchanges& self = exchanges();
   const std::lock_guard guard(self.mutex);
   const std::uint64_t ticket = kTicketsOfCollectives + ++self.tickets;
@@ -211,7 +211,7 @@ Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   // Memory that was released is not read any more: nothing needs to wait for its digest.
   resolve_if(thread, [](const Arriving& one) { return one.is_gone(); });
   if (!is_readable(tensor)) return see_parts_arriving(thread, tensor, place, writer);
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   const Content content = content_of(tensor);
   seen.row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();

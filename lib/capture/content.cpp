@@ -1,6 +1,8 @@
 #include "capture/content.hpp"
 
 #include "capture/device_backend.hpp"
+#include "capture/geometry_cache.hpp"
+#include "capture/thread.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -69,6 +71,24 @@ Content content_of(const at::Tensor& tensor) {
   }
   if (content.conj || content.neg)
     content.key.pattern = mix(content.key.pattern | 1, content.conj ? 2 : 4) | 1;
+  return content;
+}
+
+bool is_readable(const at::Tensor& tensor, const KnownGeometry* known) {
+  const bool has_data = known != nullptr && kHostDevice == c10::DeviceType::CPU &&
+                        tensor.storage().unsafeGetStorageImpl()->data() != nullptr;
+  return has_data || is_readable(tensor);
+}
+
+Content content_of(const at::Tensor& tensor, const KnownGeometry* known) {
+  if (known == nullptr) return content_of(tensor);
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  const c10::IntArrayRef sizes = impl.sizes();
+  Content content = known->content;
+  content.bytes.data = static_cast<const std::byte*>(storage.data()) + content.key.offset;
+  content.bytes.sizes = {sizes.data(), sizes.size()};
+  content.bytes.strides = {impl.strides().data(), sizes.size()};
   return content;
 }
 

@@ -7,10 +7,12 @@
 #include <span>
 
 #include "capture/storage_table.hpp"
-#include "capture/thread.hpp"
 #include "ulpscope/digest.hpp"
 
 namespace ulpscope::capture {
+
+class Thread;
+struct KnownGeometry;
 
 /// A tensor's bytes in memory, its device's or the host's.
 struct Content {
@@ -45,6 +47,10 @@ struct Content {
 
 /// Of a dense tensor with a storage.
 [[nodiscard]] Content content_of(const at::Tensor& tensor);
+
+/// The same two, of a tensor whose geometry is known unless that is null.
+[[nodiscard]] bool is_readable(const at::Tensor& tensor, const KnownGeometry* known);
+[[nodiscard]] Content content_of(const at::Tensor& tensor, const KnownGeometry* known);
 
 /// Packed bytes with conjugation and negation applied, by flipping sign bits. Valid until the next
 /// call of this thread.

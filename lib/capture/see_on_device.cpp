@@ -32,7 +32,7 @@ void expect(Region& region, ring::SlotRow& row, std::uint8_t otherwise) {
 }  // namespace
 
 Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, bool boundary) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
@@ -66,7 +66,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
 
 Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
                            bool already_written, bool keeps_rest) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);

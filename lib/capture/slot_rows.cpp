@@ -32,8 +32,9 @@ bool is_of_op_left_out(const Thread& thread, const Storage& storage) {
 
 }  // namespace
 
-ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
-  ring::SlotRow row{};
+Seen blank(Thread& thread, const at::Tensor& tensor, Place place) {
+  Seen seen;
+  ring::SlotRow& row = seen.row;
   row.role = static_cast<std::uint8_t>(place.role);
   row.index = place.index;
   row.element = place.element;
@@ -41,12 +42,13 @@ ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
   row.writer = ring::kNone;
   if (!tensor.defined()) {
     row.flags = slot_flag::undefined | slot_flag::no_digest;
-    return row;
+    return seen;
   }
-  row.geometry = thread.geometry(tensor);
+  seen.geometry = thread.known_geometry(tensor);
+  row.geometry = seen.geometry != nullptr ? seen.geometry->number : thread.geometry(tensor);
   if (tensor.requires_grad()) row.flags |= slot_flag::requires_grad;
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) row.flags |= slot_flag::wrapped_number;
-  return row;
+  return seen;
 }
 
 void identify(Thread& thread, const Storage& storage, const Name& name, Seen& seen) {

@@ -10,7 +10,7 @@
 namespace ulpscope::capture {
 
 /// A slot that describes a tensor, without its content.
-[[nodiscard]] ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place);
+[[nodiscard]] Seen blank(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// Says which memory it is.
 void identify(Thread& thread, const Storage& storage, const Name& name, Seen& seen);

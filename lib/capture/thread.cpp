@@ -154,7 +154,8 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       string_ids_(&process_memory()),
       op_ids_(&process_memory()),
       gradients_(&process_memory()),
-      geometry_ids_(&process_memory()) {
+      geometry_ids_(&process_memory()),
+      geometries_(&process_memory()) {
   frames.reserve(64);
   slots.reserve(1024);
   arguments.reserve(1 << 16);
@@ -233,6 +234,13 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
                  .storage_offset = strided ? impl.storage_offset() : 0,
                  .sizes = {sizes.data(), sizes.size()},
                  .strides = {strides.data(), strides.size()}});
+}
+
+const KnownGeometry* Thread::known_geometry(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  if (!GeometryCache::keeps(impl) || !impl.unsafe_storage()) return nullptr;
+  if (const KnownGeometry* known = geometries_.find(impl)) return known;
+  return &geometries_.remember(impl, {geometry(tensor), content_of(tensor)});
 }
 
 std::uint32_t Thread::row_geometry(std::int8_t dtype, std::int64_t elements) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/boundary_links.hpp"
+#include "capture/geometry_cache.hpp"
 #include "capture/geometry_table.hpp"
 #include "capture/memory.hpp"
 #include "capture/online_alignment.hpp"
@@ -165,6 +166,9 @@ class Thread {
   [[nodiscard]] std::uint32_t name_of_gradient(std::uint32_t parameter);
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
+  /// All that follows from the geometry; null if that is not kept. It has a storage then. Valid
+  /// until the next call.
+  [[nodiscard]] const KnownGeometry* known_geometry(const at::Tensor& tensor);
   /// Of so many contiguous elements, in host memory.
   [[nodiscard]] std::uint32_t row_geometry(std::int8_t dtype, std::int64_t elements);
 
@@ -220,6 +224,7 @@ class Thread {
   std::pmr::vector<std::uint32_t> op_ids_;      ///< by OpInfo::index
   std::pmr::vector<std::uint32_t> gradients_;   ///< their names, by the parameter's
   GeometryTable geometry_ids_;
+  GeometryCache geometries_;
   std::array<Digest, 4096> sent_{};  ///< contents this ring has lately carried
 };
 

@@ -21,8 +21,8 @@ namespace ulpscope::capture {
 namespace {
 
 /// Its bytes are read here, or by a device.
-bool has_known_memory(const at::Tensor& tensor) {
-  return is_readable(tensor) || is_on_device(tensor);
+bool has_known_memory(const at::Tensor& tensor, const KnownGeometry* known = nullptr) {
+  return is_readable(tensor, known) || is_on_device(tensor);
 }
 
 std::atomic<bool> any_arrives_later{false};
@@ -138,17 +138,17 @@ void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_
 }
 
 Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
-  if (!is_readable(tensor)) {
+  if (!is_readable(tensor, seen.geometry)) {
     if (is_on_device(tensor)) return see_read_on_device(thread, tensor, place, boundary);
     see_parts(thread, tensor, seen);
     return seen;
   }
+  const Content content = content_of(tensor, seen.geometry);
   if (arrives_later(thread, tensor)) return unread(thread, tensor, seen);
   if (boundary) note_arrived(thread, tensor);
-  const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   const Known told = tell_read(thread, tensor, place, content, boundary, seen);
@@ -211,14 +211,14 @@ Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place, std:
 }
 
 Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
-  if (!has_known_memory(tensor)) {
+  if (!has_known_memory(tensor, seen.geometry)) {
     see_parts(thread, tensor, seen);
     return seen;
   }
-  const Content content = content_of(tensor);
+  const Content content = content_of(tensor, seen.geometry);
   row.alignment = alignment_of(content);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
@@ -235,10 +235,10 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
 
 Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
                  bool already_written, bool keeps_rest) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
-  if (!is_readable(tensor)) {
+  if (!is_readable(tensor, seen.geometry)) {
     if (is_on_device(tensor))
       return see_written_on_device(thread, tensor, place, writer, already_written, keeps_rest);
     for_each_part(tensor, [&](const at::Tensor& part) {
@@ -249,7 +249,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
     return seen;
   }
   if (arrives_later(thread, tensor)) return unread(thread, tensor, seen);
-  const Content content = content_of(tensor);
+  const Content content = content_of(tensor, seen.geometry);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   if (already_written && tell_left(thread, tensor, place, content, seen)) return seen;
@@ -294,11 +294,11 @@ bool is_as_known(Thread& thread, const at::Tensor& tensor) {
 }
 
 Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
-  Seen seen{.row = blank(thread, tensor, place)};
+  Seen seen = blank(thread, tensor, place);
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   row.flags |= slot_flag::no_digest;
-  if (!has_known_memory(tensor)) {
+  if (!has_known_memory(tensor, seen.geometry)) {
     row.flags |= slot_flag::opaque;
     return seen;
   }
@@ -310,7 +310,8 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
     storage.writer = writer;
   }
   const bool named = storage.name.id != 0;
-  identify(thread, storage, named ? storage.name_of(content_of(tensor).key) : storage.name, seen);
+  identify(thread, storage,
+           named ? storage.name_of(content_of(tensor, seen.geometry).key) : storage.name, seen);
   row.flags |= slot_flag::uninitialised;
   return seen;
 }

@@ -25,7 +25,8 @@ struct Place {
 /// A slot and what the caller learns about its storage.
 struct Seen {
   ring::SlotRow row{};
-  std::uint32_t module = 0;  ///< owner, if it is a parameter or buffer
+  std::uint32_t module = 0;                 ///< owner, if it is a parameter or buffer
+  const KnownGeometry* geometry = nullptr;  ///< null if it is not kept; valid for a moment
 };
 
 /// A tensor whose content is read. With `boundary` user code may have run since it was last read,
