@@ -547,7 +547,7 @@ bool leaves_result(const Frame& frame) {
 void write_arguments_back(Thread& thread, const Frame& frame) {
   const Writer writer{frame.position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i) {
-    const WrittenArgument& argument = thread.written[i];
+    WrittenArgument& argument = thread.written[i];
     const auto impl = argument.tensor.lock();
     if (!impl) continue;
     const at::Tensor tensor{impl};
@@ -570,9 +570,26 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
                           ? see_perhaps_written(thread, tensor, place, writer)
                           : see_written(thread, tensor, place, writer, frame.info->wrapper,
                                         frame.info->keeps_rest);
+    if (!frame.info->wrapper) argument.slot = thread.slots.size();
     thread.slots.push_back(seen.row);
     if ((frame.flags & event_flag::in_optimizer) != 0) watch_optimizer_state(thread, tensor);
   }
+}
+
+/// The slot of the only argument that an op's kernel wrote, where it returns that one and nothing
+/// more can be said of it; else null.
+const ring::SlotRow* returned_argument(const Thread& thread, const Frame& frame,
+                                       const at::Tensor& tensor) {
+  if (thread.written.size() != frame.written + 1 || frame.info->rearranges) return nullptr;
+  const WrittenArgument& argument = thread.written.back();
+  const c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
+  if (argument.slot == WrittenArgument::kNoSlot || argument.tensor._unsafe_get_target() != impl ||
+      !is_ordinary(*impl))
+    return nullptr;
+  const ring::SlotRow& row = thread.slots[argument.slot];
+  const bool is_known = row.storage < frame.first_storage && row.pending == 0 &&
+                        (row.flags & slot_flag::no_digest) == 0;
+  return is_known ? &row : nullptr;
 }
 
 /// One tensor that an op returned: written by it, passed through, a view, or memory left unfilled.
@@ -580,6 +597,13 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
 ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& tensor,
                          Place place) {
   const OpInfo& info = *frame.info;
+  if (const ring::SlotRow* const written = returned_argument(thread, frame, tensor)) {
+    ring::SlotRow row = *written;
+    row.role = static_cast<std::uint8_t>(place.role);
+    row.index = place.index;
+    row.element = place.element;
+    return row;
+  }
   const Writer writer{frame.position, thread.lane(), thread.moment};
   const std::uint64_t storage = storage_id(tensor);
   const bool made_inside = storage == ring::kNone || storage >= frame.first_storage;

@@ -33,6 +33,9 @@ struct WrittenArgument {
   c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
   std::uint16_t index = 0;
   std::uint16_t element = 0;
+  std::size_t slot = kNoSlot;  ///< of Thread::slots: what the op's kernel has left in it
+
+  static constexpr std::size_t kNoSlot = ~std::size_t{0};
 };
 
 /// A value at one time: the memory, how often it was written, how it is viewed.
