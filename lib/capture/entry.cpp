@@ -10,6 +10,7 @@
 #include "capture/interpose.hpp"
 #include "capture/kernel_launches.hpp"
 #include "capture/op_observer.hpp"
+#include "capture/op_question.hpp"
 #include "capture/recorder.hpp"
 #include "capture/step_window.hpp"
 #include "capture/thread.hpp"
@@ -38,6 +39,7 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
     begin_step_window();
     begin_kernel_launches();
     interpose(symbols, count);
+    interpose_question(symbols, count);
     static const int at_exit = std::atexit(+[] {
       // The program may have ended CUDA already, and results that were pending then never come.
       finish_device_values(std::chrono::seconds(1));

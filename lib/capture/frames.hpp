@@ -33,6 +33,22 @@ inline constexpr std::uint32_t kInheritedFlags =
   return parent != nullptr && parent->info->kind == EventKind::op && !parent->info->wrapper;
 }
 
+/// Whether an op does nothing but give the one around it a number in another dtype.
+[[nodiscard]] inline bool copies_number(const Frame& parent) {
+  return parent.implied && parent.info->converts;
+}
+
+/// What such an op computes it by.
+[[nodiscard]] inline bool is_copy_of_number(const OpInfo& info) {
+  return info.copies || info.converts || (info.flags & event_flag::factory) != 0;
+}
+
+/// Whether an op is the view that the kernel of the op around it computes with.
+[[nodiscard]] inline bool is_view_in_kernel(const OpInfo& around, const OpInfo& info) {
+  return (info.flags & event_flag::view) != 0 && !around.wrapper && !info.converts &&
+         !around.converts;
+}
+
 /// User code may have run since the last outermost event: what was checked before may no longer
 /// hold.
 void enter_user_code(Thread& thread);

@@ -286,7 +286,9 @@ const OpInfo& op_info(const at::RecordFunction& record) {
   return named_info(kind_of(record), name);
 }
 
-const OpInfo* op_info(const char* name) { return find_registered({name, ""}); }
+const OpInfo* op_info(const char* name, const char* overload) {
+  return find_registered({name, overload});
+}
 
 const OpInfo& named_info(EventKind kind, std::string_view name, std::string_view argument_names) {
   if (const OpInfo* known = name_cache().find(kind, name, argument_names)) return *known;

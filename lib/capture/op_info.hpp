@@ -84,8 +84,8 @@ extern std::atomic<bool> collective_known;
 /// The info of a record that RecordFunction reports. Thread-safe; valid for the process's life.
 [[nodiscard]] const OpInfo& op_info(const at::RecordFunction& record);
 
-/// The info of the op of that name that has no overloads; null if this LibTorch has none.
-[[nodiscard]] const OpInfo* op_info(const char* name);
+/// The info of an op; null if this LibTorch has none of that name and overload.
+[[nodiscard]] const OpInfo* op_info(const char* name, const char* overload = "");
 
 /// The info of an event that is not a RecordFunction record: a module's forward, an optimizer's
 /// step.

@@ -28,6 +28,7 @@
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/object_numbers.hpp"
+#include "capture/op_question.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/step_window.hpp"
 #include "capture/value.hpp"
@@ -426,12 +427,13 @@ bool is_implied(const Thread& thread, const OpInfo& info, c10::ArrayRef<const c1
       info.foreign)
     return false;
   const OpInfo& around = *parent->info;
+  // What copies a number is perhaps not asked about (op_question.hpp): what it calls is seen here.
+  const bool may_be_in_copy = copies_number(*parent) && around.wrapper;
   if ((info.flags & event_flag::view) != 0)
-    return (around.flags & event_flag::view) != 0 || !around.wrapper;
+    return (around.flags & event_flag::view) != 0 || !around.wrapper || may_be_in_copy;
   if (&info == &around) return info.rearranges && !info.resizes;
-  const bool copies_number = parent->implied && around.converts;
-  return copies_number ? info.copies || info.converts || (info.flags & event_flag::factory) != 0
-                       : passes_on(info, inputs);
+  if (copies_number(*parent) && is_copy_of_number(info)) return true;
+  return (!copies_number(*parent) || may_be_in_copy) && passes_on(info, inputs);
 }
 
 /// Begins an op that the one around it implies. Without a frame of its own where nothing can come
@@ -827,14 +829,24 @@ std::atomic<at::CallbackHandle> installed{at::INVALID_CALLBACK_HANDLE};
 
 void install_op_observer() {
   if (installed.load() != at::INVALID_CALLBACK_HANDLE) return;
-  installed.store(at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
-                                            .needsInputs(true)
-                                            .needsOutputs(true)
-                                            .needsIds(true)));
+  // All scopes but those of builds in which LibTorch traces itself. LibTorch lists our callback
+  // anew for each of them whenever a thread takes over another one's state, twice for each node of
+  // a backward.
+  using Scope = at::RecordScope;
+  installed.store(at::addGlobalCallback(
+      at::RecordFunctionCallback(&on_start, &on_end)
+          .needsInputs(true)
+          .needsOutputs(true)
+          .needsIds(true)
+          .scopes({Scope::FUNCTION, Scope::BACKWARD_FUNCTION, Scope::TORCHSCRIPT_FUNCTION,
+                   Scope::LITE_INTERPRETER, Scope::USER_SCOPE, Scope::STATIC_RUNTIME_OP,
+                   Scope::STATIC_RUNTIME_MODEL})));
+  answer_question(true);
 }
 
 void remove_op_observer() noexcept {
   guarded("the end of observing", [] {
+    answer_question(false);
     const at::CallbackHandle handle = installed.exchange(at::INVALID_CALLBACK_HANDLE);
     if (handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(handle);
   });

@@ -362,22 +362,29 @@ class Machine {
   std::size_t remembered_count_ = 0;
 };
 
-}  // namespace
+/// What is said of the function that an address lies in.
+struct Function {
+  Common common;
+  std::uintptr_t begin = 0;
+  Bytes rest;  ///< behind its address and size
+};
 
-UnwindRow unwind_row(std::uintptr_t address) noexcept {
-  UnwindRow row;
+/// @param kind the row's, where there is no such function
+std::optional<Function> function_at(std::uintptr_t address, UnwindRow::Kind& kind) noexcept {
+  kind = UnwindRow::Kind::unsupported;
   dl_find_object object{};
-  if (_dl_find_object == nullptr) return row;
-  row.kind = UnwindRow::Kind::unknown;
+  if (_dl_find_object == nullptr) return {};
+  kind = UnwindRow::Kind::unknown;
   if (_dl_find_object(reinterpret_cast<void*>(address), &object) != 0 ||
       object.dlfo_eh_frame == nullptr)
-    return row;
+    return {};
   bool supported = false;
   const std::byte* at =
       function_entry(static_cast<const std::byte*>(object.dlfo_eh_frame), address, supported);
-  if (!supported) return {};
-  if (at == nullptr) return row;
+  if (supported && at == nullptr) return {};
 
+  kind = UnwindRow::Kind::unsupported;
+  if (!supported) return {};
   auto in = entry(at);
   if (!in) return {};
   const std::byte* field = in->at();
@@ -387,13 +394,30 @@ UnwindRow unwind_row(std::uintptr_t address) noexcept {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(field) +
                                static_cast<std::uintptr_t>(in->get<std::int32_t>());
   const auto size = in->get<std::uint32_t>();
-  if (address < begin || address - begin >= size) return row;
-  if (common->has_augmentation) in->take(in->uleb());
-  Machine machine(*common, begin, address);
-  if (!machine.run(common->instructions, true) || !in->ok() ||
-      !machine.run(Bytes(in->at(), in->end()), false))
+  kind = UnwindRow::Kind::unknown;
+  if (address < begin || address - begin >= size) return {};
+  return Function{*common, begin, *in};
+}
+
+}  // namespace
+
+UnwindRow unwind_row(std::uintptr_t address) noexcept {
+  UnwindRow row;
+  auto function = function_at(address, row.kind);
+  if (!function) return row;
+  Bytes& in = function->rest;
+  if (function->common.has_augmentation) in.take(in.uleb());
+  Machine machine(function->common, function->begin, address);
+  if (!machine.run(function->common.instructions, true) || !in.ok() ||
+      !machine.run(Bytes(in.at(), in.end()), false))
     return {};
   return machine.row();
+}
+
+std::uintptr_t function_begin(std::uintptr_t address) noexcept {
+  UnwindRow::Kind kind{};
+  const auto function = function_at(address, kind);
+  return function ? function->begin : 0;
 }
 
 }  // namespace ulpscope::capture

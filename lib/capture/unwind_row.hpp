@@ -42,4 +42,7 @@ struct UnwindRow {
 /// The row of `address`, an instruction of a mapped object. Allocates nothing.
 [[nodiscard]] UnwindRow unwind_row(std::uintptr_t address) noexcept;
 
+/// Where the function begins whose instruction is at `address`, 0 if that is not known.
+[[nodiscard]] std::uintptr_t function_begin(std::uintptr_t address) noexcept;
+
 }  // namespace ulpscope::capture

@@ -32,7 +32,7 @@
       ".text\n");
 #include "symbols.def"
 /* Each op asks here whether anybody observes it. */
-ULPSCOPE_SYMBOL(first_op, RecordFunction, _ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE)
+ULPSCOPE_SYMBOL(question, RecordFunction, _ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE)
 #undef ULPSCOPE_SYMBOL
 
 /* Saves what a call may carry in registers, looks up the function of the slot in r11 and continues
@@ -91,13 +91,14 @@ __asm__(
 static const struct UlpscopeSymbol symbols[] = {
 #define ULPSCOPE_SYMBOL(group, class_name, mangled) {#mangled, &ulpscope_slot_##mangled},
 #include "symbols.def"
+    ULPSCOPE_SYMBOL(question, RecordFunction, _ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE)
 #undef ULPSCOPE_SYMBOL
 };
 enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
 
-static const struct UlpscopeSymbol first_op = {
-    "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE",
-    &ulpscope_slot__ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE};
+static void** const question = &ulpscope_slot__ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE;
+__attribute__((visibility("hidden"))) extern const char
+    ulpscope_stub__ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE[];
 static void (*before_first_op)(void);
 
 /* What the slots held when the object was loaded. */
@@ -126,7 +127,6 @@ static void* next_definition(const char* name) {
 }
 
 static const char* name_of(void** slot) {
-  if (slot == first_op.slot) return first_op.name;
   for (size_t i = 0; i < symbol_count; ++i)
     if (symbols[i].slot == slot) return symbols[i].name;
   abort();
@@ -134,7 +134,11 @@ static const char* name_of(void** slot) {
 
 /* The definition of a slot that was called before it was filled: LibTorch was loaded by dlopen. */
 __attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
-  if (slot == first_op.slot && before_first_op) before_first_op();
+  if (slot == question && before_first_op) {
+    before_first_op();
+    void* filled = *slot; /* by the capture library */
+    if (filled != ulpscope_stub__ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE) return filled;
+  }
   void* next = next_definition(name_of(slot));
   if (!next) abort(); /* as the loader does for an undefined symbol */
   *slot = next;

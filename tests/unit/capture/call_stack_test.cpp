@@ -13,6 +13,7 @@
 
 using ulpscope::capture::CallFrame;
 using ulpscope::capture::CallStack;
+using ulpscope::capture::function_begin;
 using ulpscope::capture::unwind_row;
 using ulpscope::capture::UnwindRow;
 
@@ -174,6 +175,16 @@ TEST_SUITE("the call stack") {
     static const int data = 0;
     CHECK(unwind_row(16).kind == UnwindRow::Kind::unknown);
     CHECK(unwind_row(reinterpret_cast<std::uintptr_t>(&data)).kind != UnwindRow::Kind::step);
+  }
+
+  TEST_CASE("a function begins where its instructions say") {
+    static const int data = 0;
+    const auto begin = reinterpret_cast<std::uintptr_t>(&through_recursion);
+    CHECK(function_begin(begin) == begin);
+    CHECK(function_begin(begin + 5) == begin);
+    CHECK(function_begin(begin - 1) != begin);
+    CHECK(function_begin(reinterpret_cast<std::uintptr_t>(&data)) == 0);
+    CHECK(function_begin(16) == 0);
   }
 
   TEST_CASE("a function leads to its caller by the usual forms") {
