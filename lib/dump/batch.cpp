@@ -1,6 +1,8 @@
 #include "dump/batch.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 namespace ulpscope::dump {
 
@@ -20,6 +22,21 @@ bool is_sound(const RingNames& names, const HeldEvent& event, std::size_t messag
          names.has_string(row.module) && names.has_string(row.root) &&
          names.has_string(row.module_type) && names.has_stack(row.stack) &&
          std::all_of(slots.begin(), slots.end(), is_sound_slot);
+}
+
+void sort_by_position(std::vector<HeldEvent>& events) {
+  const auto position = [](const HeldEvent& event) { return event.row().position; };
+  if (events.size() < 2) return;
+  const auto [first, last] = std::ranges::minmax(events | std::views::transform(position));
+  bool gapless = last - first == events.size() - 1;
+  for (std::size_t i = 0; gapless && i < events.size(); ++i) {
+    for (std::size_t place = position(events[i]) - first; gapless && place != i;
+         place = position(events[i]) - first) {
+      gapless = position(events[place]) != position(events[i]);  // a process may send one twice
+      std::swap(events[place], events[i]);
+    }
+  }
+  if (!gapless) std::ranges::sort(events, {}, position);
 }
 
 }  // namespace ulpscope::dump

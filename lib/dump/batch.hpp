@@ -45,6 +45,10 @@ class HeldEvent {
 [[nodiscard]] bool is_sound(const RingNames& names, const HeldEvent& event,
                             std::size_t message_bytes);
 
+/// Puts events in the order of their positions. Those of a tree nearly always have all the
+/// positions from the first to the last, and are then put where they belong at once.
+void sort_by_position(std::vector<HeldEvent>& events);
+
 /// An event and the phase the timeline gave it.
 struct PlacedEvent {
   HeldEvent event;

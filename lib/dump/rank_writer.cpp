@@ -387,9 +387,7 @@ bool RankWriter::take_notice(std::span<const std::byte> message) {
 /// split: the events around it are entered later, where they left a gap.
 void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
   auto& tree = lane.open_tree;
-  std::sort(tree.begin(), tree.end(), [](const HeldEvent& a, const HeldEvent& b) {
-    return a.row().position < b.row().position;
-  });
+  sort_by_position(tree);
   lane.tree_was_cut = lane.tree_was_cut || !complete;
   for (HeldEvent& event : tree) {
     const std::uint64_t position = event.row().position;
