@@ -26,7 +26,7 @@ KERNELS = {"digest": 1.7, "statistics": 4.3, "same": 1.6, "sparse": 2.3, "dense"
            "unrelated": 31.0}
 INSTRUCTIONS_TO_READ = 1 / 8  # of a register full, per float32
 
-INSTRUCTIONS_PER_STEP = 2_000_000, 11_300_000  # LibTorch's own work for an observer included
+INSTRUCTIONS_PER_STEP = 2_000_000, 9_520_000  # LibTorch's own work for an observer included
 # Over those of a bare step, here 1,188 events in half a millisecond: fewer, because LibTorch alone sets states
 # of threads that change nothing.
 INSTRUCTIONS_IDLE = 0.94, 0.972
