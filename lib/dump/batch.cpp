@@ -1,7 +1,6 @@
 #include "dump/batch.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace ulpscope::dump {
@@ -27,8 +26,9 @@ bool is_sound(const RingNames& names, const HeldEvent& event, std::size_t messag
 void sort_by_position(std::vector<HeldEvent>& events) {
   const auto position = [](const HeldEvent& event) { return event.row().position; };
   if (events.size() < 2) return;
-  const auto [first, last] = std::ranges::minmax(events | std::views::transform(position));
-  bool gapless = last - first == events.size() - 1;
+  const auto [least, greatest] = std::ranges::minmax_element(events, {}, position);
+  const std::uint64_t first = position(*least);
+  bool gapless = position(*greatest) - first == events.size() - 1;
   for (std::size_t i = 0; gapless && i < events.size(); ++i) {
     for (std::size_t place = position(events[i]) - first; gapless && place != i;
          place = position(events[i]) - first) {

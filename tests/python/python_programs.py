@@ -483,6 +483,8 @@ def saved_files(tools):
         ("thread", 1, "task of torch.save is 0 and 2"),
         ("less", 1, "key of torch.save is model.1.bias: float32 [3] and optimizer.state.0.momentum_buffer"),
         ("crossed", 2, "saves 2 tensors that"),
+        ("names", 1, "last save of early of torch.save is in step 1 and in step 2"),
+        ("again", 1, "last save of early of torch.save is in step 1 and in step 2"),
     )
     tools.record("reference", "saved_files", "none")
     tools.record_variants("saved_files", {change: [change] for change, _, _ in expected})

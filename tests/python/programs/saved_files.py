@@ -1,6 +1,7 @@
 """Trains a layer and saves it. `saved_files.py CHANGE`: "none", or what is saved otherwise: another "key", another
 "number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", another number in a
-"thread", the "order" of two files, or another "time", which differs in each run anyway."""
+"thread", the "order" of two files, the names of two files with each other's weights ("names"), an older file that is
+saved "again" with newer weights, or another "time", which differs in each run anyway."""
 
 import argparse
 import collections
@@ -42,6 +43,14 @@ with tempfile.TemporaryDirectory() as folder:
     best, last = ({"epoch": epoch} for epoch in (1, 3))
     for name, part in (("last", last), ("best", best)) if change == "order" else (("best", best), ("last", last)):
         torch.save(part, f"{folder}/{name}.pt")
+with tempfile.TemporaryDirectory() as folder:
+    early, late = ("late", "early") if change == "names" else ("early", "late")
+    torch.save(model.state_dict(), f"{folder}/{early}.pt")
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    torch.save(model.state_dict(), f"{folder}/{late}.pt")
+    if change == "again":
+        torch.save(model.state_dict(), f"{folder}/{early}.pt")
 tasks = [{"task": task + (change == "thread")} for task in range(2)]
 threads = [threading.Thread(target=torch.save, args=(task, io.BytesIO())) for task in tasks]
 for thread in threads:

@@ -76,6 +76,23 @@ TEST_SUITE("saved_files") {
     CHECK(differing(reference, saved({{"", "a=2"}, {"", "a=3"}}, "t")) == "a 1 3;");
   }
 
+  TEST_CASE("of each name the last file has the tensors that were saved with it") {
+    std::vector<EnvironmentEntry> entries = saved({{"best", ""}, {"last", ""}, {"best", ""}});
+    CHECK(comparison::last_files(entries, 6).empty());  // it is not noted how many
+    for (const int file : {0, 1, 2})
+      entries.push_back({.key = "saved.file." + std::to_string(file) + ".tensors",
+                         .value = std::to_string(file + 1)});
+    const auto files = comparison::last_files(entries, 6);
+    REQUIRE(files.size() == 2);
+    CHECK(files[0].name == "best");
+    CHECK(files[0].number == 2);
+    CHECK(files[0].first == 3);
+    CHECK(files[0].tensors == 3);
+    CHECK(files[1].name == "last");
+    CHECK(files[1].first == 1);
+    CHECK(comparison::last_files(entries, 7).empty());  // one is saved past any file
+  }
+
   TEST_CASE("keys in another order are not other keys") {
     const auto reference = saved({{"", "a=1"}}, "", "a: int\nb: int");
     CHECK(differing(reference, saved({{"", "a=1"}}, "", "a: int\nc: bool")) ==
