@@ -483,6 +483,8 @@ def saved_files(tools):
         ("thread", 1, "task of torch.save is 0 and 2"),
         ("less", 1, "key of torch.save is model.1.bias: float32 [3] and optimizer.state.0.momentum_buffer"),
         ("crossed", 2, "saves 2 tensors that"),
+        ("mode", 1, "net.training of torch.save is True and False"),
+        ("attribute", 1, "config.color of torch.save is RED and BLUE"),
         ("names", 1, "last save of early of torch.save is in step 1 and in step 2"),
         ("again", 1, "last save of early of torch.save is in step 1 and in step 2"),
     )

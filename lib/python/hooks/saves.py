@@ -1,5 +1,5 @@
-"""What torch.save writes beside tensors: the keys under which they stand, whole numbers, arrays and sets. Other numbers
-and text may be times, which differ in each run.
+"""What torch.save writes beside tensors: the keys under which they stand, whole numbers, members of enumerations, dtypes,
+arrays and sets, of modules and other objects, too. Other numbers and text may be times, which differ in each run.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
 numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.tensors` how many of the
@@ -7,6 +7,7 @@ events `torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare
 
 import collections
 import dataclasses
+import enum
 import functools
 import hashlib
 import itertools
@@ -27,6 +28,8 @@ _MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
 _SEQUENCES = (list, tuple, collections.deque, range)
 _SETS = (set, frozenset)
+_VALUES = (int, float, complex, str, bytes, bytearray, type, BaseException, enum.Enum)
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 _files_of_main = itertools.count()
 _files_of_others = itertools.count()
@@ -45,7 +48,17 @@ def _parts_of(value):
             return list(enumerate(sequence.__iter__(value)))
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace or kind is _class_in("argparse", "Namespace"):
         return list(vars(value).items()) if hasattr(value, "__dict__") else _fields_of(value)
+    if _is_pickled_by_attributes(kind):
+        return list(object.__getattribute__(value, "__dict__").items())
     return None
+
+
+def _is_pickled_by_attributes(kind: type) -> bool:
+    """An object of a class of Python's that does not say itself what is pickled of it, such as a module."""
+    by_default = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+    own_state = getattr(kind, "__getstate__", None) is not getattr(object, "__getstate__", None)
+    has_attributes = kind.__flags__ & _HEAP_TYPE and kind.__dictoffset__ != 0
+    return by_default and not own_state and has_attributes and not issubclass(kind, _VALUES)
 
 
 def _is_long_list(value) -> bool:
@@ -123,6 +136,10 @@ class _Contents:
         kind = type(value)
         if issubclass(kind, int):
             number = _whole(value)
+        elif issubclass(kind, enum.Enum):
+            number = value._name_
+        elif kind is _class_in("torch", "dtype"):
+            number = str(value)
         elif kind in _SETS:
             number = f"set {_digest(repr(sorted(map(repr, value))).encode())}" if _is_plain(value) else None
         elif _is_array(value):

@@ -1,10 +1,11 @@
 """Trains a layer and saves it. `saved_files.py CHANGE`: "none", or what is saved otherwise: another "key", another
-"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", another number in a
-"thread", the "order" of two files, the names of two files with each other's weights ("names"), an older file that is
+"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", a module in another "mode", an object with another "attribute", another
+number in a "thread", the "order" of two files, the names of two files with each other's weights ("names"), an older file that is
 saved "again" with newer weights, or another "time", which differs in each run anyway."""
 
 import argparse
 import collections
+import enum
 import io
 import sys
 import tempfile
@@ -14,6 +15,19 @@ import numpy
 import torch
 
 change = sys.argv[1]
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Config:
+    def __init__(self):
+        self.color = Color.BLUE if change == "attribute" else Color.RED
+        self.itself = self
+
+
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -30,6 +44,8 @@ saved = {
     "skipped": {"bias", "scale" if change == "set" else "norm"},
     "options": argparse.Namespace(layers=3 if change == "record" else 2),
     "seen": collections.Counter(cat=1 << (65 if change == "counter" else 64)),
+    "net": torch.nn.Sequential(torch.nn.Dropout()).train(change != "mode"),
+    "config": Config(),
 }
 weights = saved["model"]
 if change == "key":
