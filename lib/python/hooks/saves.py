@@ -49,14 +49,18 @@ def _parts_of(value):
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace or kind is _class_in("argparse", "Namespace"):
         return list(vars(value).items()) if hasattr(value, "__dict__") else _fields_of(value)
     if _is_pickled_by_attributes(kind):
-        return list(object.__getattribute__(value, "__dict__").items())
+        attributes = object.__getattribute__(value, "__dict__")
+        return [(name, part) for name, part in attributes.items() if name != "_compiled_call_impl"]
     return None
 
 
 def _is_pickled_by_attributes(kind: type) -> bool:
     """An object of a class of Python's that does not say itself what is pickled of it, such as a module."""
     by_default = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
-    own_state = getattr(kind, "__getstate__", None) is not getattr(object, "__getstate__", None)
+    state = getattr(kind, "__getstate__", None)
+    own_state = all(
+        state is not getattr(known, "__getstate__", None) for known in (object, _class_in("torch.nn", "Module"))
+    )
     has_attributes = kind.__flags__ & _HEAP_TYPE and kind.__dictoffset__ != 0
     return by_default and not own_state and has_attributes and not issubclass(kind, _VALUES)
 
