@@ -24,8 +24,8 @@ namespace ulpscope::capture {
 /// Reads nothing of its tensor but the device.
 [[nodiscard]] bool is_barrier(std::string_view op) noexcept;
 
-/// How an op of `c10d`, or one that prepares its memory, treats a tensor among its arguments; nothing
-/// for other ops.
+/// How an op of `c10d`, or one that prepares its memory, treats a tensor among its arguments;
+/// nothing for other ops.
 [[nodiscard]] std::optional<Access> collective_access(std::string_view op,
                                                       std::size_t argument) noexcept;
 
