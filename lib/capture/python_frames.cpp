@@ -105,13 +105,15 @@ bool is_of_triton(const Interpreter& python, std::string_view file) {
   return !folder.empty() && file.starts_with(folder);
 }
 
-/// Whether a file is PyTorch's, Triton's, Python's, the recorder's or no file at all.
+/// Whether a file is PyTorch's or of the package whose decorators it uses, Triton's, Python's, the
+/// recorder's or no file at all.
 bool is_no_program(const Interpreter& python, std::string_view file) {
   static const std::string torch =
       folder_of(reinterpret_cast<const void*>(&at::globalContext), 2);  // torch/lib/libtorch_cpu.so
   static const std::string hooks = folder_of(&ended, 1) + "python/";
   return file.empty() || file.front() == '<' || (!torch.empty() && file.starts_with(torch)) ||
-         file.starts_with(hooks) || is_standard(python, file) || is_of_triton(python, file);
+         file.ends_with("/typing_extensions.py") || file.starts_with(hooks) ||
+         is_standard(python, file) || is_of_triton(python, file);
 }
 
 /// The name id of "python:FILE\nFUNCTION", 0 for code that is none of the program's.

@@ -247,25 +247,25 @@ class SharedData {
 /// more of them left, too. Where it has not, a pass of one run alone changes no model.
 [[nodiscard]] std::optional<Both<std::size_t>> joined_by_passes(const Ahead& reference,
                                                                 const Ahead& candidate,
-                                                                const StepsLeft& left) {
-  if (!left.reference || !left.candidate) return std::nullopt;
+                                                                const CountStepsLeft& count_left) {
   const auto end =
       joined_by(numbered_passes(reference), numbered_passes(candidate), reference, candidate);
-  if (!end) return std::nullopt;
+  if (!end || (end->reference == 1 && end->candidate == 1)) return std::nullopt;
+  const StepsLeft left = count_left();
+  if (!left.reference || !left.candidate) return std::nullopt;
   const auto more = [](std::uint64_t one, std::uint64_t other) {
     return one > other ? one - other : 0;
   };
   const bool have_them =
       more(*left.reference, *left.candidate) >= more(end->reference, end->candidate) &&
       more(*left.candidate, *left.reference) >= more(end->candidate, end->reference);
-  const bool are_several = end->reference > 1 || end->candidate > 1;
-  return have_them && are_several ? end : std::nullopt;
+  return have_them ? end : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Both<std::size_t>> joined_steps(const Ahead& reference, const Ahead& candidate,
-                                              const StepsLeft& left) {
+                                              const CountStepsLeft& count_left) {
   if (reference.empty() || candidate.empty()) return std::nullopt;
   const OutsideData ours(reference);
   const OutsideData theirs(candidate);
@@ -276,7 +276,7 @@ std::optional<Both<std::size_t>> joined_steps(const Ahead& reference, const Ahea
   std::sort(constants.begin(), constants.end());
   const std::vector<Keys> a = ours.without(constants, last);
   const std::vector<Keys> b = theirs.without(constants, last);
-  return use_the_same(a, b) ? joined_by_passes(reference, candidate, left)
+  return use_the_same(a, b) ? joined_by_passes(reference, candidate, count_left)
                             : joined_by(a, b, reference, candidate);
 }
 

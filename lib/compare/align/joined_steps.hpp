@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "compare/align/step_sketch.hpp"
@@ -12,6 +13,7 @@ namespace ulpscope::comparison {
 
 /// Of each run, from the first of its next steps on; empty where it is not known.
 using StepsLeft = Both<std::optional<std::uint64_t>>;
+using CountStepsLeft = std::function<StepsLeft()>;
 
 /// Where one run updates its model once more or once less, an optimizer's step ends a step of the
 /// program where the other run has none: its next steps hold other parts of the same work.
@@ -23,6 +25,6 @@ using StepsLeft = Both<std::optional<std::uint64_t>>;
 /// which
 [[nodiscard]] std::optional<Both<std::size_t>> joined_steps(const std::deque<StepSketch>& reference,
                                                             const std::deque<StepSketch>& candidate,
-                                                            const StepsLeft& left);
+                                                            const CountStepsLeft& count_left);
 
 }  // namespace ulpscope::comparison

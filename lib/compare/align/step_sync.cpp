@@ -78,8 +78,10 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   const auto& of_reference = ahead_.reference.from(reference, training_.reference);
   const auto& of_candidate = ahead_.candidate.from(candidate, training_.candidate);
   if (may_be_joined) {
-    const StepsLeft left{reference.steps_left(), candidate.steps_left()};
-    if (const auto group = joined_steps(of_reference, of_candidate, left))
+    const auto count_left = [&] {
+      return StepsLeft{reference.steps_left(), candidate.steps_left()};
+    };
+    if (const auto group = joined_steps(of_reference, of_candidate, count_left))
       return {group->reference, group->candidate};
     joined_.begin_again(steps_);
   }

@@ -1,9 +1,11 @@
-"""What torch.save writes beside tensors: the keys under which they stand, whole numbers, members of enumerations, dtypes,
-arrays and sets, of modules and other objects, too. Other numbers and text may be times, which differ in each run.
+"""What torch.save writes beside tensors: the keys under which they stand, whole numbers, members of enumerations,
+dtypes, arrays and sets, of modules and other objects, too. Other numbers and text may be times, which differ in each
+run.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
 numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.tensors` how many of the
-events `torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
+events `torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other
+threads are `saved.file.tN`."""
 
 import collections
 import dataclasses
