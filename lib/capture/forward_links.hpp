@@ -30,6 +30,10 @@ class ForwardLinks {
   [[nodiscard]] ForwardOp find(std::uint64_t thread, std::uint64_t sequence);
   void clear();
 
+  /// Around a fork, which copies a lock as it is.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
   /// Nodes that there is space for.
   [[nodiscard]] std::size_t capacity() const noexcept { return entries_.size(); }
 

@@ -173,6 +173,9 @@ void leave_out_frames_in(std::string_view file) {
   known.generated.emplace(file);
 }
 
+void lock_python_frames() { known_code().mutex.lock(); }
+void unlock_python_frames() { known_code().mutex.unlock(); }
+
 void end_python_frames() noexcept {
   ended.store(true);
   const auto begin = std::chrono::steady_clock::now();

@@ -17,6 +17,10 @@ bool take_python_frames(Thread& thread, std::size_t most);
 /// Frames in this file are none of the program's.
 void leave_out_frames_in(std::string_view file);
 
+/// Around a fork, which copies a lock as it is.
+void lock_python_frames();
+void unlock_python_frames();
+
 /// The interpreter is about to end, after which a thread that waits for its lock never gets it: no
 /// frames are taken from now on. Waits for threads that take some. To be called without the
 /// interpreter's lock.

@@ -27,6 +27,7 @@
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/program_symbols.hpp"
+#include "capture/python_frames.hpp"
 #include "capture/saved_options.hpp"
 #include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
@@ -101,6 +102,8 @@ void before_fork() {
   lock_module_names();
   lock_program_symbols();
   boundary_links().lock();
+  forward_links().lock();
+  lock_python_frames();
   lock_op_info();
   lock_collectives();
   lock_object_numbers();
@@ -121,6 +124,8 @@ void release_locks() {
   unlock_object_numbers();
   unlock_collectives();
   unlock_op_info();
+  unlock_python_frames();
+  forward_links().unlock();
   boundary_links().unlock();
   unlock_program_symbols();
   unlock_module_names();
