@@ -106,6 +106,24 @@ void full_batches(RunBuilder& run, int passes, std::optional<int> left_out,
   training.end();
 }
 
+/// Forward and backward of a weight with a part of the data; returns its gradient.
+Tensor pass_of(RunBuilder& run, const Tensor& weight, const std::string& part) {
+  run.phase(Phase::forward);
+  const std::string made = run.content_words(weight) + part;
+  const Tensor x = run.data(labelled("x" + part, 8));
+  const Tensor y = run.op("aten::mm").in(x).in(weight).out(labelled("y" + made, 8));
+  run.backward(true);
+  const Tensor gradient = run.op("aten::mul").in(y).out(labelled("g" + made, 8));
+  run.name_storage(gradient, "fc.weight.grad", slot_flag::gradient);
+  {
+    EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+    taken.calls([&] { run.op("aten::detach").in(gradient).out(labelled("g" + made, 8)); });
+    taken.returns(gradient);
+  }
+  run.backward(false);
+  return gradient;
+}
+
 /// A run that counts how often a block is read.
 class CountedRun : public ForwardedRun {
  public:
@@ -234,31 +252,15 @@ TEST_SUITE("steps") {
   }
 
   TEST_CASE("a pass whose gradients are dropped before the update is what one run alone has") {
-    const auto pass = [](RunBuilder& run, const Tensor& w, const std::string& part) {
-      run.phase(Phase::forward);
-      const std::string made = part + run.content_words(w);
-      const Tensor x = run.data(labelled("x" + part, 8));
-      const Tensor y = run.op("aten::mm").in(x).in(w).out(labelled("y" + made, 8));
-      run.backward(true);
-      const Tensor g = run.op("aten::mul").in(y).out(labelled("g" + made, 8));
-      run.name_storage(g, "fc.weight.grad", slot_flag::gradient);
-      {
-        EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
-        taken.calls([&] { run.op("aten::detach").in(g).out(labelled("g" + made, 8)); });
-        taken.returns(g);
-      }
-      run.backward(false);
-      return g;
-    };
     const Report report = report_of([&](RunBuilder& run, bool changed) {
       const Tensor w = run.parameter("fc.weight", labelled("w", 8));
       for (const std::string part : {"0", "1"}) {
         run.step(part == "0" ? 0 : 1);
         if (changed && part == "1") {
-          pass(run, w, "more");
+          pass_of(run, w, "more");
           run.event(EventKind::zero_grad, "zero_grad");
         }
-        const Tensor g = pass(run, w, part);
+        const Tensor g = pass_of(run, w, part);
         run.phase(Phase::optimizer);
         run.op("aten::add_").in(w).in(g).writes(w, labelled("w" + part, 8));
       }
@@ -512,20 +514,8 @@ TEST_SUITE("steps") {
   TEST_CASE("an update left out makes one step of two: the later ones are partners all the same") {
     // A program with its own optimizer: nothing shows that it drops gradients.
     const auto pass = [](RunBuilder& run, const Tensor& w, int number, bool updates) {
-      const std::string n = std::to_string(number);
-      run.phase(Phase::forward);
-      const Tensor x = run.data(labelled("x" + n, 8));
-      const std::string made = run.content_words(w) + n;
-      const Tensor y = run.op("aten::mm").in(x).in(w).out(labelled("y" + made, 8));
-      run.backward(true);
-      const Tensor g = run.op("aten::mul").in(y).out(labelled("g" + made, 8));
-      run.name_storage(g, "fc.weight.grad", slot_flag::gradient);
-      {
-        EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
-        taken.calls([&] { run.op("aten::detach").in(g).out(labelled("g" + made, 8)); });
-        taken.returns(g);
-      }
-      run.backward(false);
+      const std::string made = run.content_words(w) + std::to_string(number);
+      const Tensor g = pass_of(run, w, std::to_string(number));
       // What comes before an update belongs to it where there is one.
       run.phase(updates ? Phase::optimizer : Phase::data);
       run.op("aten::norm").in(g).out(labelled("norm" + made, 4));
