@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -24,7 +23,9 @@ struct RunningProcess {
 /// Fields 4 and 22 of /proc/PID/stat. The name in field 2 may hold blanks and parentheses.
 std::optional<RunningProcess> running_process(std::uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text;
+  // Not by an iterator, which throws where the process ends before it is read.
+  std::getline(file, text, '\0');
   const std::size_t name_end = text.rfind(')');
   if (name_end == text.npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));

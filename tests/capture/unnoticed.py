@@ -18,7 +18,6 @@ FLAGS = {
                       ["--steps", "2", "--workers", "2"], ["--steps", "2", "--validate", "64"]],
     "layernorm_mlp": [["--steps", "4"], ["--steps", "3", "--deterministic"]],
     "transformer_encoder": [["--steps", "2"], ["--steps", "2", "--flush-denormal"]],
-    "forking": [[], ["60"]],
     "checkpointed": [["--steps", "3", "--save", "{folder}/checkpoint.pt"]],
     "lbfgs": [["--steps", "2"], ["--steps", "2", "--line-search"]],
     "habits": [["--habit", "unordered-op", "--set", "threads.inter_op=3"],
