@@ -5,8 +5,8 @@
 #include "preload/preload.h"
 
 /// Each op asks LibTorch whether anybody observes it, and where somebody does, its arguments and
-/// results are packed for the observer. Ops of which nothing would be recorded, whatever their
-/// arguments are, are told that nobody does: which of them asks shows in the address it asks from.
+/// results are packed for the observer. For an op of which nothing would be recorded, whatever its
+/// arguments are, the answer is no. The address that it asks from shows which op it is.
 namespace ulpscope::capture {
 
 /// Puts the answer in the place of LibTorch's, for as long as ops are observed.
