@@ -220,7 +220,8 @@ ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKern
                                                              Object* tensors, const char* numbers) {
   std::size_t frames = 0;
   with_thread("the start of a kernel", [&](Thread& thread) {
-    const PythonTensors found(tensors);
+    PythonTensors found(tensors);
+    if (found.raise_again()) return;
     if (found.get().size() + kBesideTensors != kernel->info.arguments.size()) return;
     GivenValues inputs(found);
     inputs.add(kernel->source);
@@ -279,9 +280,11 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_allocated(Object* tensor) {
   with_thread("an allocation", [&](Thread& thread) {
     static const OpInfo& allocation =
         kernel_info("inductor::empty_strided", "", {}, ulpscope::event_flag::factory);
-    const GivenValues results{PythonTensors(tensor)};
+    PythonTensors found(tensor);
+    const GivenValues results(found);
     if (begin_direct_call(thread, allocation, {}))
       end_direct_call(thread, thread.frames.size(), /*threw=*/false, results.get());
+    found.raise_again();
   });
 }
 

@@ -37,6 +37,8 @@ namespace ulpscope::capture {
   FUNCTION(Object*, PyUnicode_InternFromString, (const char*))      \
   FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
   FUNCTION(void, PyErr_Clear, ())                                   \
+  FUNCTION(void, PyErr_Fetch, (Object**, Object**, Object**))       \
+  FUNCTION(void, PyErr_Restore, (Object*, Object*, Object*))        \
   FUNCTION(void, Py_IncRef, (Object*))                              \
   FUNCTION(void, Py_DecRef, (Object*))
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "capture/frames.hpp"
@@ -138,24 +139,29 @@ struct Call {
   bool outermost = false;
 };
 
-std::size_t begin_call(const Call& call, Object* args, Object* kwargs) {
+/// @return none if the interpreter has an exception to raise
+std::optional<std::size_t> begin_call(const Call& call, Object* args, Object* kwargs) {
   std::size_t frames = 0;
+  bool raises = false;
   with_thread("the start of a call", [&](Thread& thread) {
     if (call.outermost) drop_modules(thread);
     if (has_begun(thread, call.module)) return;
     PythonTensors found(args);
     found.add(kwargs);
+    raises = found.raise_again();
+    if (raises) return;
     const GivenTensors given(found);
     begin_module_call(thread, forward_of(call.module), call.module, call.module, call.trusted,
                       given.get());
     thread.frames.back().by_wrapper = call.by_wrapper;
     frames = thread.frames.size();
   });
+  if (raises) return std::nullopt;
   return frames;
 }
 
 /// begin(module, args, kwargs, depth) -> frames, 0 if there is nothing to end. Raises what `look`
-/// raises.
+/// and the program's signal handlers raise.
 Object* begin(Object*, Object* const* arguments, long) {
   const auto [module, args, kwargs, depth] =
       std::array<Object*, 4>{arguments[0], arguments[1], arguments[2], arguments[3]};
@@ -178,23 +184,27 @@ Object* begin(Object*, Object* const* arguments, long) {
   }
   if (number == 0) return python.PyLong_FromSize_t(0);
   const bool trusted = only_library_code(of_library, state.get());
-  return python.PyLong_FromSize_t(begin_call(
+  const auto frames = begin_call(
       {.module = number, .by_wrapper = by_wrapper, .trusted = trusted, .outermost = outermost},
-      args, kwargs));
+      args, kwargs);
+  return frames ? python.PyLong_FromSize_t(*frames) : nullptr;
 }
 
-/// end(frames, result, threw)
+/// end(frames, result, threw). Raises what the program's signal handlers raise.
 Object* end(Object*, Object* const* arguments, long) {
   const Interpreter& python = hooks->python;
   const std::size_t frames = python.PyLong_AsSize_t(arguments[0]);
   const bool threw = python.PyObject_IsTrue(arguments[2]) == 1;
+  bool raises = false;
   with_thread("the end of a call", [&](Thread& thread) {
     if (thread.frames.size() < frames) return;
     close_frames_above(thread, frames);
-    if (!threw) module_call_returns(thread, GivenTensors(PythonTensors(arguments[1])).get());
+    PythonTensors results(threw ? nullptr : arguments[1]);
+    if (!threw) module_call_returns(thread, GivenTensors(results).get());
     end_event(thread, frames, threw);
+    raises = results.raise_again();
   });
-  return python.PyLong_FromSize_t(0);
+  return raises ? nullptr : python.PyLong_FromSize_t(0);
 }
 
 Interpreter::Method begin_method{.name = "begin", .call = begin};

@@ -1,6 +1,7 @@
 #include "capture/python_tensors.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace ulpscope::capture {
 namespace {
@@ -39,16 +40,10 @@ void find_offset(const Object* object, const c10::TensorImpl* address) {
       known.offset = at;
 }
 
-c10::TensorImpl* tensor_of(const Interpreter& python, Object* object) {
-  if (known.offset != 0) return word_at(object, known.offset);
-  Object* const address = python.PyObject_CallFunctionObjArgs(known.address_of, object, nullptr);
-  if (address == nullptr) {
-    python.PyErr_Clear();
-    return nullptr;
-  }
+/// @param address an object that is an address; none if it is something else
+c10::TensorImpl* tensor_at(const Interpreter& python, Object* address) {
   auto* const tensor = static_cast<c10::TensorImpl*>(python.PyLong_AsVoidPtr(address));
-  python.Py_DecRef(address);
-  if (tensor != nullptr) find_offset(object, tensor);
+  if (tensor == nullptr) python.PyErr_Clear();
   return tensor;
 }
 
@@ -62,14 +57,34 @@ void learn_python_tensors(Object* tensor, Object* parameter, Object* address_of)
 
 void PythonTensors::add(Object* value) {
   const Interpreter* const python = Interpreter::get();
-  if (python != nullptr && known.tensor != nullptr) collect(*python, value, 0);
+  if (python != nullptr && value != nullptr && known.tensor != nullptr) collect(*python, value, 0);
+}
+
+bool PythonTensors::raise_again() {
+  if (raised_.front() == nullptr) return false;
+  const auto [type, value, trace] = std::exchange(raised_, {});
+  Interpreter::get()->PyErr_Restore(type, value, trace);
+  return true;
+}
+
+c10::TensorImpl* PythonTensors::tensor_of(const Interpreter& python, Object* object) {
+  if (known.offset != 0) return word_at(object, known.offset);
+  Object* const address = python.PyObject_CallFunctionObjArgs(known.address_of, object, nullptr);
+  if (address == nullptr) {
+    python.PyErr_Fetch(&raised_[0], &raised_[1], &raised_[2]);
+    return nullptr;
+  }
+  c10::TensorImpl* const tensor = tensor_at(python, address);
+  python.Py_DecRef(address);
+  if (tensor != nullptr) find_offset(object, tensor);
+  return tensor;
 }
 
 void PythonTensors::collect(const Interpreter& python, Object* value, int depth) {
   Object* const type = python.PyObject_Type(value);
   python.Py_DecRef(type);  // the value holds it
   if (type == known.tensor || type == known.parameter) {
-    if (count_ == found_.size()) return;
+    if (count_ == found_.size() || raised_.front() != nullptr) return;
     if (c10::TensorImpl* const tensor = tensor_of(python, value)) found_[count_++] = tensor;
     return;
   }

@@ -55,7 +55,7 @@ a_missing_library_is_told_once() {
 }
 
 # The others must not wait for it: timeout would end them with 124. It is killed once the first one has
-# got as far as to answer SIGTERM, which mpirun sends.
+# got as far as to answer SIGTERM, which mpirun sends; SIGKILL follows, by default after a second.
 a_killed_member_ends_all() {
   cat >member <<'END'
 if [[ $OMPI_COMM_WORLD_RANK != 1 ]]; then
@@ -70,7 +70,7 @@ answers_sigterm() { (((0x$(sed -n 's/^SigCgt:\t//p' "/proc/$first/status") >> 14
 until answers_sigterm; do sleep 0.01; done
 kill -KILL $! $$
 END
-  together 3 bash member "$ulpscope" compare "$dumps/ranks" "$dumps/ranks_apart"
+  OMPI_MCA_odls_base_sigkill_timeout=5 together 3 bash member "$ulpscope" compare "$dumps/ranks" "$dumps/ranks_apart"
   [[ $? == 137 ]] || fail "mpirun ended with another code than 137"
   [[ ! -s printed ]] || fail "there is a report"
   said_once "ulpscope: error: mpirun has ended the comparison"

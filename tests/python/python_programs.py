@@ -701,6 +701,16 @@ def signals(tools):
         yield f"bare: {bare}\nrecorded: {recorded}, {status['notes']}"
 
 
+def interrupted(tools):
+    """Whatever function of the hooks is called as a signal arrives."""
+    bare = tools.run(*tools.command("interrupted"))
+    recorded, status = tools.record("dump", "interrupted")
+    if bare[:2] != (0, "lost []\n") or recorded != bare[:2] or status["notes"]:
+        yield f"bare: {bare}\nrecorded: {recorded}, {status['notes']}"
+    if len(status["ranks"]) < 100:
+        yield f"{len(status['ranks'])} calls interrupted"
+
+
 def broken(tools):
     """What fails in a hook is a notice, and the program goes on."""
     bare = tools.run(*tools.command("broken"))
@@ -837,7 +847,7 @@ def planted(tools, net):
             yield f"{plant}: {place}, exit code {code}, not {expected}"
 
 
-CASES = {"signals": signals, "broken": broken, "replaced": replaced, "without_hooks": without_hooks,
+CASES = {"signals": signals, "interrupted": interrupted, "broken": broken, "replaced": replaced, "without_hooks": without_hooks,
          "hash_order": hash_order, "copied_generator": copied_generator, "planted_transformer": lambda tools: planted(tools, "transformer"),
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "compiled_tree": compiled_tree, "compiled_models": compiled_models,

@@ -1,17 +1,28 @@
 """An optimizer's hyperparameters, and of how many tensors, as arguments of its step (lib/core/argument_codec.hpp)."""
 
 import struct
-import weakref
 from operator import is_
 
 from . import capture
+from .weak import Known
 
 _NONE, _INT, _DOUBLE, _BOOL, _STRING = 0, 1, 2, 3, 5
 _INT_LIST, _DOUBLE_LIST, _STRING_LIST, _OPAQUE = 11, 12, 14, 15
 _PLAIN = (float, int, bool, str, type(None))
 
-# An optimizer -> (its values at its last step, what they were written as where they can be known again, its counts).
-_known = weakref.WeakKeyDictionary()
+
+class _LastStep:
+    """Of an optimizer: its values, what they were written as where they can be known again, its counts."""
+
+    __slots__ = ("reference", "values", "written", "counts")
+
+    def __init__(self, values: list, written, counts: bytes) -> None:
+        self.values = values
+        self.written = written
+        self.counts = counts
+
+
+_known = Known()  # _LastStep by optimizer
 
 
 class _Opaque(str):
@@ -82,7 +93,8 @@ def changed(optimizer) -> dict:
     is an outcome itself, nothing."""
     groups = optimizer.param_groups
     values = _values(groups)
-    before = _known.get(optimizer, [[]])[0]
+    last = _known.of(optimizer)
+    before = [] if last is None else last.values
     found = {}
     if len(values) != len(before) or all(map(is_, values, before)):
         return found
@@ -111,15 +123,15 @@ def written(optimizer):
     groups = optimizer.param_groups
     values = _values(groups)
     counts = _counts(groups)
-    last = _known.get(optimizer)
+    last = _known.of(optimizer)
     if (
         last is not None
-        and last[1] is not None
-        and last[2] == counts
-        and len(last[0]) == len(values)
-        and all(map(is_, last[0], values))
+        and last.written is not None
+        and last.counts == counts
+        and len(last.values) == len(values)
+        and all(map(is_, last.values, values))
     ):
-        return last[1]
+        return last.written
     names = [name for name in groups[0] if name != "params"]
     arguments = b"".join(
         struct.pack("<H", index)
@@ -132,5 +144,5 @@ def written(optimizer):
     plain = [isinstance(value, (*_PLAIN, tuple)) for value in values]
     # No tensor lives longer, and a list may be written to.
     kept = [value if is_plain else _readable(value) for value, is_plain in zip(values, plain)]
-    _known[optimizer] = kept, result if all(plain) else None, counts
+    _known.add(optimizer, _LastStep(kept, result if all(plain) else None, counts))
     return result

@@ -7,7 +7,7 @@ import threading
 
 from . import capture, compilation, generators, hyperparameters
 from .guard import failed
-from .weak import reference_in
+from .weak import Known
 
 _LIBRARY_OPTIMIZERS = "torch.optim."
 _MOST_LEFT = 1024
@@ -38,22 +38,19 @@ class _Used:
 
     __slots__ = ("reference", "number", "process", "key", "saved")
 
-    def __init__(self, optimizer, number: int) -> None:
-        self.reference = reference_in(_known, optimizer)
+    def __init__(self, number: int) -> None:
+        self.reference = None
         self.number = number
         self.process = os.getpid()
         self.key = _key()
         self.saved = None  # what has been said of it as it was saved last
 
 
-_known = {}  # by the id of an optimizer
+_known = Known()  # _Used by optimizer
 
 
 def _used(library, optimizer) -> _Used:
-    known = _known.get(id(optimizer))
-    if known is None or known.reference() is not optimizer:
-        known = _known[id(optimizer)] = _Used(optimizer, library.new_object())
-    return known
+    return _known.of(optimizer) or _known.add(optimizer, _Used(library.new_object()))
 
 
 def _number_of(library, optimizer) -> int:

@@ -1,6 +1,7 @@
 """Which objects are tensors. The capture library finds them among a call's arguments and results."""
 
 from . import capture
+from .guard import failed
 
 _torch_c = None
 _plain = ()
@@ -11,7 +12,7 @@ def follow(torch_c, tensor, parameter) -> None:
     global _torch_c, _plain
     _torch_c = torch_c
     _plain = (tensor, parameter)
-    capture.when_recording(lambda library: library.tensors(tensor, parameter, address_of))
+    capture.when_recording(lambda library: library.tensors(tensor, parameter, _address_or_none))
 
 
 def held_by(tensor):
@@ -30,6 +31,15 @@ def address_of(tensor):
         return tensor._cdata
     with _torch_c.DisableTorchFunction():
         return tensor._cdata
+
+
+def _address_or_none(tensor):
+    """Raises what belongs to the program alone."""
+    try:
+        return address_of(tensor)
+    except Exception as error:
+        failed("a tensor's address", error)
+        return None
 
 
 def words_of(tensor, with_place=False):

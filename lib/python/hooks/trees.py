@@ -5,9 +5,16 @@ import os
 import weakref
 
 from . import capture, optimizers, tensors
-from .weak import reference_in
+from .weak import Known
 
-_known = {}  # id of a module -> _Module
+
+class _Modules(Known):
+    def removed(self, entry) -> None:
+        for called, number in entry.freed:
+            _free.setdefault(called, []).append(number)
+
+
+_known = _Modules()  # _Module by module
 _owners = {}  # id of a module -> weak reference to the one in which it was registered first
 _most_owners = 1024  # then those that are gone are removed
 _changed = set()  # ids of roots in which something has been registered since they were walked
@@ -21,18 +28,22 @@ _graph = None  # that of modules which are graphs of ops, as compilers make them
 class _Module:
     """A module that a walk has found."""
 
-    __slots__ = ("reference", "number", "root", "state")
+    __slots__ = ("reference", "number", "root", "state", "freed")
 
-    def __init__(self, module, number: int, root: int) -> None:
-        self.reference = reference_in(_known, module)
+    def __init__(self, number: int, root: int) -> None:
+        self.reference = None
         self.number = number
         self.root = root
         self.state = ()  # of a root: the tensors of its tree by name
+        self.freed = ()  # (name or type, number) of the roots that it has been, whose numbers are free once it is gone
 
 
-def _found(module):
-    known = _known.get(id(module))
-    return known if known is not None and known.reference() is module else None
+def _knows(module, number: int, root: int) -> _Module:
+    earlier = _known.of(module)
+    known = _Module(number, root)
+    if earlier is not None:
+        known.freed = earlier.freed
+    return _known.add(module, known)
 
 
 def known_modules() -> dict:
@@ -54,7 +65,7 @@ def follow_graphs(module) -> None:
 
 def is_of_compiler(library, module) -> bool:
     """Whether a compiler has made it of the program's modules, which are called by it no more."""
-    if _graph is None or not issubclass(type(module), _graph) or _found(module) is not None:
+    if _graph is None or not issubclass(type(module), _graph) or _known.of(module) is not None:
         return False
     return _top_of(module) is module and library.in_compiled_code() != 0
 
@@ -77,9 +88,9 @@ def _is_replica(module) -> bool:
 
 def is_replicated(library, module, replica) -> None:
     number = number_of(library, module, False)
-    known = _found(module)
+    known = _known.of(module)
     if known is not None:
-        _known[id(replica)] = _Module(replica, number, known.root)
+        _knows(replica, number, known.root)
 
 
 def is_registered(owner, module) -> None:
@@ -102,7 +113,7 @@ def has_changed(module) -> None:
     """A module has been given a parameter, a buffer or a module."""
     if _is_replica(module):
         return
-    known = _found(module)
+    known = _known.of(module)
     if known is not None:
         _changed.add(known.root)
 
@@ -160,14 +171,10 @@ def _type_of(module) -> str:
     return type(module).__name__
 
 
-def _goes(called: str, number: int) -> None:
-    _free.setdefault(called, []).append(number)
-
-
 def watch(library, root, name: str) -> None:
     """Gives a root a name; an empty one is that of its class."""
     root = wrapped(root)
-    before = _found(root)
+    before = _known.of(root)
     if before is not None and before.root == id(root) and name:
         library.forget_root(before.number)
     _learn(library, root, name)
@@ -179,13 +186,14 @@ def _learn(library, root, name: str = "", description=None) -> None:
     description = description or _Description(root)
     modules, state = description.modules, description.state
     kind = _type_of(root)
-    before = _found(root)
+    before = _known.of(root)
     is_new = bool(name) or before is None or before.root != id(root)
     has_state = bool(name) or len(modules) > 1 or bool(state)
     if not has_state and kind in _stateless:
-        _known[id(root)] = _Module(root, _stateless[kind], id(root))
+        _knows(root, _stateless[kind], id(root))
         return
     called = name or kind
+    _known.remove_gone()
     free = _free.get(called) if is_new else None
     known_as = free.pop(0) if free else 0 if is_new else before.number
     described = library.root(known_as, capture.text(name))
@@ -198,15 +206,16 @@ def _learn(library, root, name: str = "", description=None) -> None:
     numbers = (ctypes.c_uint32 * len(modules))()
     library.learn(described, numbers)
     for (module, _, _), number in zip(modules, numbers):
-        earlier = _found(module)
+        earlier = _known.of(module)
         if module is not root and earlier is not None and earlier.root == id(module):
             library.forget_root(earlier.number)
-        _known[id(module)] = _Module(module, number, id(root))
-    _known[id(root)].state = description.addresses()
+        _knows(module, number, id(root))
+    known = _known[id(root)]
+    known.state = description.addresses()
     if not has_state:
         _stateless[kind] = numbers[0]
     elif is_new:
-        weakref.finalize(root, _goes, called, numbers[0]).atexit = False
+        known.freed += ((called, numbers[0]),)
     _changed.discard(id(root))
 
 
@@ -238,7 +247,7 @@ def _name_kept(library, descriptions) -> None:
     for root, _ in _roots():
         description = descriptions.get(id(root)) or _Description(root)
         for tensor, name, is_buffer, index in description.state:
-            owner = _found(description.modules[index][0])
+            owner = _known.of(description.modules[index][0])
             if is_buffer or owner is None or tensors.address_of(tensor) is None:
                 continue
             named.setdefault(id(tensor), (tensor, name, owner.number))
@@ -260,15 +269,15 @@ def number_of(library, module, outermost: bool) -> int:
     Args:
         outermost: no call of another module encloses this one.
     """
-    known = _found(module)
+    known = _known.of(module)
     if known is None:
         _learn(library, _top_of(module))
-        if _found(module) is None:
+        if _known.of(module) is None:
             _learn(library, module)
-        known = _found(module)
+        known = _known.of(module)
     elif outermost and known.root in _changed:
         root = _known[known.root].reference() if known.root in _known else None
         _changed.discard(known.root)
         _learn(library, _top_of(module if root is None else root))
-        known = _found(module) or known
+        known = _known.of(module) or known
     return known.number

@@ -2,11 +2,11 @@
 
 import functools
 import hashlib
-import weakref
 
 from . import capture, kernels, tensors
 from .compilation import compiling
 from .guard import failed
+from .weak import Known
 
 _MOST_CONFIGS = 64  # of a kernel, that are said
 
@@ -17,10 +17,19 @@ def _said(value) -> str:
     return repr(value) if known else type(value).__name__
 
 
+class _Tuned:
+    """The names of a kernel's parameters that are chosen by measuring."""
+
+    def __init__(self, names=()) -> None:
+        self.reference = None
+        self.names = names
+
+
 class _Launches:
     """The launches of one kernel."""
 
     def __init__(self, name: str, source: str) -> None:
+        self.reference = None
         self._kernel = kernels.Kernel(
             name, hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
         )
@@ -51,30 +60,13 @@ class _Launches:
             library.setting(capture.text("triton." + name), capture.text(text))
 
 
-class _ByIdentity:
-    """What is known of objects while they live. Their own hash would compute something."""
-
-    def __init__(self) -> None:
-        self._found = {}
-
-    def get(self, one, otherwise=None):
-        return self._found.get(id(one), (None, otherwise))[1]
-
-    def set(self, one, value) -> None:
-        key = id(one)
-        self._found[key] = weakref.ref(one, lambda _: self._found.pop(key, None)), value
-
-
-_launches = _ByIdentity()
-_tuned = _ByIdentity()  # names of a kernel's parameters that are chosen by measuring
+_launches = Known()  # _Launches by what launches
+_tuned = Known()  # _Tuned by function
 
 
 def _launches_of(launcher, name: str, source) -> _Launches:
-    found = _launches.get(launcher)
-    if found is None:
-        found = _Launches(name, source if isinstance(source, str) else "")
-        _launches.set(launcher, found)
-    return found
+    found = _launches.of(launcher)
+    return found or _launches.add(launcher, _Launches(name, source if isinstance(source, str) else ""))
 
 
 def _observed(original, begin):
@@ -146,7 +138,7 @@ def _begin_written(function, arguments, keywords) -> int:
         return 0
     named = dict(zip(function.arg_names, arguments))
     named.update((name, value) for name, value in keywords.items() if name != "warmup")
-    tuned = _tuned.get(function, ())
+    tuned = (_tuned.of(function) or _Tuned()).names
     config = {name: named.pop(name) for name in tuned if name in named}
     launches = _launches_of(function, "triton::" + function.__name__, function.src)
     return launches.begin(named, lambda name: "w", config)
@@ -156,8 +148,8 @@ def _find_tuned(tuner, _arguments, _keywords) -> int:
     function = tuner.fn
     while hasattr(function, "fn") and not hasattr(function, "src"):
         function = function.fn
-    names = set().union(_tuned.get(function, ()), *(each.all_kwargs() for each in tuner.configs))
-    _tuned.set(function, sorted(names))
+    tuned = _tuned.of(function) or _tuned.add(function, _Tuned())
+    tuned.names = sorted(set().union(tuned.names, *(each.all_kwargs() for each in tuner.configs)))
     return 0
 
 
