@@ -487,6 +487,7 @@ def saved_files(tools):
         ("attribute", 1, "config.color of torch.save is RED and BLUE"),
         ("names", 1, "last save of early of torch.save is in step 1 and in step 2"),
         ("again", 1, "last save of early of torch.save is in step 1 and in step 2"),
+        ("folders", 1, "last save of own/weights.pt of torch.save is file 5 and file 6"),
     )
     tools.record("reference", "saved_files", "none")
     tools.record_variants("saved_files", {change: [change] for change, _, _ in expected})

@@ -662,40 +662,37 @@ void OutcomeJudge::judge_saved_files(const Noted& noted) {
 }
 
 /// A file that both runs save holds other tensors in the end: each is of a save whose tensors the
-/// other run has as well, in another file or an earlier one of that name. A name with digits may
-/// say when the file was saved: then it is not known which one it is the same as.
+/// other run has as well, in another file or an earlier one of that name.
 void OutcomeJudge::judge_last_files(const Noted& noted) {
   Both<std::vector<Save>> saves;
-  Both<std::vector<LastFile>> files;
+  Both<std::vector<LastFile>> last;
   for (const Side side : kSides) {
     on(saves, side) = saves_of_main(side);
-    on(files, side) = last_files(on(noted, side), on(saves, side).size());
+    on(last, side) = last_files(on(noted, side), on(saves, side).size());
   }
   const auto content = [](const Save& save) { return save.content; };
-  const bool same_names =
-      std::ranges::equal(files.reference, files.candidate, {}, &LastFile::name, &LastFile::name);
-  for (const LastFile& file : files.reference) {
-    const auto other = std::ranges::find(files.candidate, file.name, &LastFile::name);
-    if (other == files.candidate.end()) continue;
+  for (const LastFiles& same : same_files(last)) {
+    const LastFile& file = same.files.reference;
+    const LastFile& other = same.files.candidate;
     const auto left = std::span(saves.reference).subspan(file.first, file.tensors);
-    const auto right = std::span(saves.candidate).subspan(other->first, other->tensors);
+    const auto right = std::span(saves.candidate).subspan(other.first, other.tensors);
     const auto [one, another] = std::ranges::mismatch(left, right, {}, content, content);
     if (one == left.end() || another == right.end()) continue;
-    if (file.name.find_first_of("0123456789") != std::string::npos) {
-      if (same_names) state_.totals.outcomes.extra_saves.reference += file.tensors;
+    if (!same.certain) {
+      state_.totals.outcomes.extra_saves.reference += file.tensors;
       continue;
     }
-    const bool same_place = file.step == other->step && file.number == other->number;
+    const bool same_place = file.step == other.step && file.number == other.number;
     const auto words = [&](const LastFile& last) {
-      const std::string place = file.step == other->step
+      const std::string place = file.step == other.step
                                     ? fmt::format("file {}", last.number)
                                     : fmt::format("in {}", step_words(last.step));
       return same_place && &last != &file ? place + ", with other tensors" : place;
     };
     enter(FindingKind::arguments, saved(Side::reference, *one), saved(Side::candidate, *another),
           [&](Finding& finding) {
-            finding.arguments.push_back({fmt::format("last save of {}", file.name), words(file),
-                                         words(*other), "torch.save"});
+            finding.arguments.push_back({fmt::format("last save of {}", same.name), words(file),
+                                         words(other), "torch.save"});
           });
   }
 }

@@ -20,12 +20,14 @@ constexpr std::string_view kArchive = "saved.archive.";
 constexpr std::string_view kKeys = "saved.keys.";
 constexpr std::string_view kNumbers = ".numbers";
 constexpr std::string_view kName = ".name";
+constexpr std::string_view kPath = ".path";
 constexpr std::string_view kTensors = ".tensors";
 constexpr char kThread = 't';
 constexpr std::size_t kMostReported = 8;
 
 struct File {
   std::string_view name;
+  std::string_view path;
   std::string_view keys;  ///< their digest
   std::string_view numbers;
   std::optional<std::size_t> tensors;
@@ -74,7 +76,10 @@ struct Saved {
     if (key == kTensors)
       file.tensors = number_of(entry.value);
     else
-      (key == kName ? file.name : key == kNumbers ? file.numbers : file.keys) = entry.value;
+      (key == kName      ? file.name
+       : key == kPath    ? file.path
+       : key == kNumbers ? file.numbers
+                         : file.keys) = entry.value;
     file.step = entry.step;
   }
   return saved;
@@ -86,6 +91,10 @@ struct Saved {
   std::map<std::string_view, Files> files;
   for (const auto& [number, file] : saved) files[file.name].push_back(file);
   return files;
+}
+
+[[nodiscard]] bool has_digits(std::string_view name) {
+  return name.find_first_of("0123456789") != std::string_view::npos;
 }
 
 /// Takes away what both have.
@@ -226,18 +235,50 @@ bool saved_same_keys(const Noted& noted) {
 std::vector<LastFile> last_files(const std::vector<EnvironmentEntry>& settings, std::size_t all) {
   constexpr std::size_t kMostTensors = std::size_t{1} << 32;
   const Saved saved = saved_in(settings, kFile);
-  std::map<std::string_view, LastFile> files;
+  std::map<std::pair<std::string_view, std::string_view>, LastFile> files;
   std::size_t first = 0;
   for (const auto& [number, file] : saved.of_main) {
     if (!file.tensors || *file.tensors > kMostTensors) return {};
     if (!file.name.empty())
-      files[file.name] = {std::string(file.name), number, file.step, first, *file.tensors};
+      files[{file.name, file.path}] = {
+          std::string(file.name), std::string(file.path), number, file.step, first, *file.tensors};
     first += *file.tensors;
   }
   if (first != all) return {};
   std::vector<LastFile> result;
-  for (auto& [name, file] : files) result.push_back(std::move(file));
+  for (auto& [key, file] : files) result.push_back(std::move(file));
   return result;
+}
+
+std::vector<LastFiles> same_files(const Both<std::vector<LastFile>>& files) {
+  const auto grouped = [](const std::vector<LastFile>& saved) {
+    std::map<std::string_view, std::vector<LastFile>> by_name;
+    for (const LastFile& file : saved) by_name[file.name].push_back(file);
+    return by_name;
+  };
+  const auto last_of = [](const std::vector<LastFile>& saved) {
+    return *std::ranges::max_element(saved, {}, &LastFile::number);
+  };
+  const auto left = grouped(files.reference);
+  const auto right = grouped(files.candidate);
+  const bool same_names = std::ranges::equal(
+      left, right, {}, [](const auto& each) { return each.first; },
+      [](const auto& each) { return each.first; });
+  std::vector<LastFiles> same;
+  for (const auto& [name, ones] : left) {
+    const auto found = right.find(name);
+    if (found == right.end()) continue;
+    const auto& others = found->second;
+    if (std::ranges::equal(ones, others, {}, &LastFile::path, &LastFile::path)) {
+      for (std::size_t k = 0; k < ones.size(); ++k)
+        same.push_back({ones.size() == 1 ? ones[k].name : ones[k].path, {ones[k], others[k]}});
+    } else {
+      same.push_back({std::string(name), {last_of(ones), last_of(others)}});
+    }
+  }
+  for (LastFiles& each : same) each.certain = !has_digits(each.name);
+  std::erase_if(same, [&](const LastFiles& each) { return !each.certain && !same_names; });
+  return same;
 }
 
 SavedDifference saved_otherwise(const Noted& noted) {

@@ -3,9 +3,9 @@ dtypes, arrays and sets, of modules and other objects, too. Other numbers and te
 run.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
-numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.tensors` how many of the
-events `torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other
-threads are `saved.file.tN`."""
+numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.path` the end of its path,
+`saved.file.N.tensors` how many of the events `torch::save` it has, and `saved.keys.DIGEST` the keys, once
+(lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
 
 import collections
 import dataclasses
@@ -196,13 +196,30 @@ def _text_of(numbers) -> bytes:
     return text[: _MOST_TEXT - len(rest)].rpartition(b"\n")[0] + rest
 
 
-def _name_of(file) -> str:
-    """Without folder and extension, which a writer of archives does not know; empty for a buffer."""
-    if hasattr(file, "archive_name"):
-        name = file.archive_name()
-        return "" if name == "archive" else name
-    name = file if isinstance(file, str) else getattr(file, "name", None)
-    return os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
+class _Opened(threading.local):
+    path = ""  # of the archive that torch.save has opened last
+
+
+_opened = _Opened()
+
+
+def _path_of(file) -> str:
+    """Its folder, name and extension; empty for a buffer."""
+    if hasattr(file, "archive_name"):  # a writer of archives knows no more than the name
+        return _opened.path
+    path = os.fspath(file) if isinstance(file, os.PathLike) else file if isinstance(file, str) else getattr(file, "name", None)
+    return "/".join(os.path.normpath(path).split(os.sep)[-2:]) if isinstance(path, str) else ""
+
+
+def _noting_path(original):
+    def _open_zipfile_writer(name_or_buffer):
+        try:
+            _opened.path = _path_of(name_or_buffer)
+        except Exception as error:
+            failed("the name of a file", error)
+        return original(name_or_buffer)
+
+    return functools.update_wrapper(_open_zipfile_writer, original, updated=())
 
 
 def _next_file():
@@ -224,9 +241,10 @@ def _tell(library, saved, file):
         _told.add(digest)
         library.setting(b"saved.keys." + digest, keys[:_MOST_TEXT])
     library.setting(key.encode(), digest)
-    name = _name_of(file)
-    if name:
-        library.setting(f"{key}.name".encode(), capture.text(name))
+    path = _path_of(file)
+    if path:
+        library.setting(f"{key}.name".encode(), capture.text(os.path.splitext(os.path.basename(path))[0]))
+        library.setting(f"{key}.path".encode(), capture.text(path))
     if contents.numbers:
         library.setting(f"{key}.numbers".encode(), _text_of(contents.numbers))
     return key
@@ -278,6 +296,9 @@ def follow(serialization) -> None:
         original = getattr(serialization, name, None)
         if original is not None:
             setattr(serialization, name, _noted(original))
+    opener = getattr(serialization, "_open_zipfile_writer", None)
+    if opener is not None:
+        serialization._open_zipfile_writer = _noting_path(opener)
 
 
 def _note_memory(library, saved) -> None:

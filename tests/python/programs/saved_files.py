@@ -1,12 +1,13 @@
 """Trains a layer and saves it. `saved_files.py CHANGE`: "none", or what is saved otherwise: another "key", another
-"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", a module in another "mode", an object with another "attribute", another
-number in a "thread", the "order" of two files, the names of two files with each other's weights ("names"), an older file that is
-saved "again" with newer weights, or another "time", which differs in each run anyway."""
+"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", a module in another "mode", an object
+with another "attribute", another number in a "thread", the "order" of two files, two files with each other's weights by their "names"
+or their "folders", an older file that is saved "again" with newer weights, or another "time", which differs in each run anyway."""
 
 import argparse
 import collections
 import enum
 import io
+import os
 import sys
 import tempfile
 import threading
@@ -67,6 +68,12 @@ with tempfile.TemporaryDirectory() as folder:
     torch.save(model.state_dict(), f"{folder}/{late}.pt")
     if change == "again":
         torch.save(model.state_dict(), f"{folder}/{early}.pt")
+averaged = {name: tensor / 2 for name, tensor in model.state_dict().items()}
+with tempfile.TemporaryDirectory() as folder:
+    own, mean = ("mean", "own") if change == "folders" else ("own", "mean")
+    for name, weights in ((own, model.state_dict()), (mean, averaged)):
+        os.mkdir(f"{folder}/{name}")
+        torch.save(weights, f"{folder}/{name}/weights.pt")
 tasks = [{"task": task + (change == "thread")} for task in range(2)]
 threads = [threading.Thread(target=torch.save, args=(task, io.BytesIO())) for task in tasks]
 for thread in threads:

@@ -39,6 +39,19 @@ std::string differing(const std::vector<EnvironmentEntry>& reference,
   return words_of(comparison::saved_otherwise({reference, candidate}).reports);
 }
 
+comparison::LastFile last(const std::string& name, const std::string& path, unsigned number) {
+  return {.name = name, .path = path, .number = number};
+}
+
+/// As "name: number and number", "(perhaps)" if it is not certain.
+std::vector<std::string> same(const Both<std::vector<comparison::LastFile>>& files) {
+  std::vector<std::string> words;
+  for (const auto& [name, both, certain] : comparison::same_files(files))
+    words.push_back(name + ": " + std::to_string(both.reference.number) + " and " +
+                    std::to_string(both.candidate.number) + (certain ? "" : " (perhaps)"));
+  return words;
+}
+
 }  // namespace
 
 TEST_SUITE("saved_files") {
@@ -91,6 +104,22 @@ TEST_SUITE("saved_files") {
     CHECK(files[1].name == "last");
     CHECK(files[1].first == 1);
     CHECK(comparison::last_files(entries, 7).empty());  // one is saved past any file
+  }
+
+  TEST_CASE("files of a name are told apart by their paths where both runs have the same") {
+    const auto files = std::vector{last("m", "a/m.pt", 0), last("m", "b/m.pt", 1)};
+    CHECK(same({files, {last("m", "a/m.pt", 1), last("m", "b/m.pt", 0)}}) ==
+          std::vector<std::string>{"a/m.pt: 0 and 1", "b/m.pt: 1 and 0"});
+    CHECK(same({files, {last("m", "c/m.pt", 3), last("m", "d/m.pt", 2)}}) ==
+          std::vector<std::string>{"m: 1 and 3"});
+    CHECK(same({{last("m", "a/m.pt", 0)}, {last("m", "b/m.pt", 1)}}) ==
+          std::vector<std::string>{"m: 0 and 1"});
+  }
+
+  TEST_CASE("a name with digits may say when the file was saved") {
+    CHECK(same({{last("m1", "a/m1.pt", 0)}, {last("m1", "a/m1.pt", 1)}}) ==
+          std::vector<std::string>{"m1: 0 and 1 (perhaps)"});
+    CHECK(same({{last("m1", "", 0), last("m2", "", 1)}, {last("m1", "", 1)}}).empty());
   }
 
   TEST_CASE("keys in another order are not other keys") {
