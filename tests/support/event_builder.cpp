@@ -138,6 +138,15 @@ EventBuilder& EventBuilder::result(double value) {
   return *this;
 }
 
+EventBuilder& EventBuilder::returns_object() {
+  std::array<std::byte, 64> buffer{};
+  ArgumentWriter writer(buffer);
+  writer.opaque(kArgumentResult, "Object");
+  const auto bytes = writer.bytes();
+  stored().arguments.insert(stored().arguments.end(), bytes.begin(), bytes.end());
+  return *this;
+}
+
 EventBuilder& EventBuilder::overload(std::string_view name) {
   stored().overload = name;
   return *this;

@@ -40,6 +40,7 @@ class EventBuilder {
   EventBuilder& arg(std::string_view name, std::string_view value);
   EventBuilder& device_arg(std::string_view name, std::uint8_t type);
   EventBuilder& result(double value);
+  EventBuilder& returns_object();
   EventBuilder& overload(std::string_view name);
   EventBuilder& flag(std::uint32_t event_flags);
   /// Where in the program it was called: "train.cpp:41 main", innermost first, a line each.

@@ -344,6 +344,33 @@ TEST_SUITE("inputs") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  /// An object or a number is made of memory that nothing has written, and a result after it.
+  Report placeholder(bool as_object, const std::string& other_result) {
+    return report_of([&](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor weight =
+          run.op("aten::_empty_affine_quantized").out_uninitialised(labelled(changed ? "b" : "a"));
+      if (as_object)
+        run.op("quantized::conv2d_prepack").in(weight, "weight").returns_object();
+      else
+        run.op("aten::item").in(weight, "self").result(1.0);
+      run.op("quantized::conv2d")
+          .in(run.data(labelled("x")))
+          .out(labelled(changed ? other_result : "y"));
+    });
+  }
+
+  TEST_CASE("an object that is made of uninitialised memory does not diverge") {
+    CHECK(placeholder(/*as_object=*/true, "y").verdict == Verdict::identical);
+    CHECK(placeholder(/*as_object=*/false, "y").verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("an object that is made of uninitialised memory diverges where it is used") {
+    const Report report = placeholder(/*as_object=*/true, "z");
+    REQUIRE(report.verdict == Verdict::diverged);
+    CHECK(report.findings.front().op == "quantized::conv2d");
+  }
+
   TEST_CASE("what an inner op is handed before it writes it is no input") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
