@@ -15,6 +15,7 @@
 #include "compare/diff/left_options.hpp"
 #include "compare/diff/moved_generators.hpp"
 #include "compare/diff/noted_generators.hpp"
+#include "compare/diff/shifted_start.hpp"
 #include "compare/diff/unread_results.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
@@ -325,6 +326,25 @@ void OutcomeJudge::judge_shorter(Side side) {
   judge_adopted(side);
 }
 
+/// It was there before the steps that are compared, where those of one run are shifted, and the
+/// other run leaves nothing like it: a checkpoint that a resumed run still holds.
+bool OutcomeJudge::is_from_before(Side side, const Outcome& outcome) {
+  const std::int64_t offset = state_.options.step_offset;
+  if (offset == 0 || partner_of(side, outcome) != nullptr) return false;
+  auto& storages = on(storages_before_, side);
+  if (!storages) {
+    storages.emplace();
+    const Run& run = *on(state_.runs, side);
+    const std::uint32_t rank = on(state_.ranks, side);
+    for (const Lane& lane : run.lanes(rank))
+      for_each_op(run, rank, lane.id, [&](const Event& op, std::int64_t step) {
+        if (step > on(last_before_shifted(offset), side)) return;
+        for (const Slot& slot : op.slots) storages->insert(slot.storage);
+      });
+  }
+  return storages->contains(outcome.slot->storage);
+}
+
 /// What has no equal in the other run.
 void OutcomeJudge::judge_rest(Side side) {
   OutcomeTotals& totals = state_.totals.outcomes;
@@ -351,7 +371,9 @@ void OutcomeJudge::judge_rest(Side side) {
       continue;
     }
     if (slot.flags & slot_flag::unproduced) {
-      if (!on(contents_, the_other(side)).contains(content_of(slot))) ++totals.unknown;
+      if (!on(contents_, the_other(side)).contains(content_of(slot)) &&
+          !is_from_before(side, outcome))
+        ++totals.unknown;
       continue;
     }
     const Outcome* const partner = partner_of(side, outcome);

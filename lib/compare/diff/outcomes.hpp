@@ -63,6 +63,7 @@ class OutcomeJudge {
   [[nodiscard]] bool held_otherwise(Side side, const Outcome& outcome) const;
   void judge_shorter(Side side);
   void judge_rest(Side side);
+  [[nodiscard]] bool is_from_before(Side side, const Outcome& outcome);
   void count_extra(Side side, const Outcome& outcome);
   [[nodiscard]] bool leaves_copy_like(Side side, const Slot& copy) const;
   void judge_copy(Side side, const Outcome& outcome);
@@ -100,6 +101,8 @@ class OutcomeJudge {
   Both<Outcomes> left_;
   Both<std::set<Content>> contents_;
   Both<std::set<std::uint64_t>> storages_;
+  /// Storages that were there before the steps that are compared, where those are shifted.
+  Both<std::optional<std::set<std::uint64_t>>> storages_before_;
   Both<std::set<std::string, std::less<>>> standing_;  ///< names of parameters and buffers
   std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;

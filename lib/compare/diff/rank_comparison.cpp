@@ -12,6 +12,7 @@
 #include "compare/diff/later_names.hpp"
 #include "compare/diff/model_differences.hpp"
 #include "compare/diff/outcomes.hpp"
+#include "compare/diff/shifted_start.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/injected.hpp"
 #include "compare/model/layers_view.hpp"
@@ -217,8 +218,7 @@ void RankComparison::pass_over(Side side, std::int64_t step) {
 void RankComparison::pass_over_shifted_start() {
   const std::int64_t offset = state_.options.step_offset;
   if (offset == 0) return;
-  const Both<std::int64_t> last{offset < 0 ? -offset - 1 : kSetup,
-                                offset > 0 ? offset - 1 : kSetup};
+  const Both<std::int64_t> last = last_before_shifted(offset);
   const Side longer = offset > 0 ? Side::candidate : Side::reference;
   const bool has_earlier_steps = std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
     lane->walk().skip(longer, kSetup);

@@ -1,6 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tests/support/run_builder.hpp"
 #include "tests/unit/compare/report_of.hpp"
@@ -846,6 +851,34 @@ TEST_SUITE("outcomes") {
       run.leaves({weight, foreign});
     });
     CHECK(report.verdict == Verdict::inconclusive);
+  }
+
+  /// Steps from 1 on are those of a resumed run, from 0 on. Each holds memory of its own of these
+  /// sizes, none if it is 0, which it has had since setup if it was `loaded` there.
+  Report resumed(bool loaded, const std::array<std::size_t, 2>& sizes) {
+    const auto program = [&](RunBuilder& run, std::size_t size, const std::string& content,
+                             std::int64_t first) {
+      std::vector<Tensor> held;
+      if (size > 0) {
+        held.push_back(run.data(labelled(content, size)));
+        run.name_storage(held.front(), "", slot_flag::unproduced);
+        if (loaded) run.op("aten::set_").in(held.front()).out(labelled("set"));
+      }
+      for (std::int64_t step = first; step < 2; ++step) {
+        run.step(step - first).phase(Phase::forward);
+        run.op("aten::mm").in(run.data(labelled("x" + std::to_string(step)))).out(labelled("y"));
+      }
+      run.leaves(held);
+    };
+    return report_of([&](RunBuilder& run) { program(run, sizes[0], "a", 0); },
+                     [&](RunBuilder& run) { program(run, sizes[1], "b", 1); }, step_offset(-1));
+  }
+
+  TEST_CASE("what one run alone still holds of its setup is no outcome of steps that are shifted") {
+    CHECK(resumed(/*loaded=*/true, {0, 3}).verdict == Verdict::identical);
+    CHECK(resumed(/*loaded=*/true, {4, 3}).verdict == Verdict::identical);
+    CHECK(resumed(/*loaded=*/false, {0, 3}).verdict == Verdict::inconclusive);
+    CHECK(resumed(/*loaded=*/true, {3, 3}).verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("a draw more is an outcome, though another thread's generator has the same seed") {
