@@ -382,6 +382,28 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "resume");
   }
 
+  /// The candidate's optimizer makes its state, and is given this option.
+  Report resumed_with(double reference, double candidate) {
+    return report_of([&](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor weight = run.parameter("weight", labelled("w"));
+      Tensor mean = run.data(labelled("mean"));
+      run.event(EventKind::optimizer, "Adam::step")
+          .arg("option", changed ? candidate : reference)
+          .calls([&] {
+            if (changed) mean = run.op("aten::zeros_like").out(labelled("zeros"));
+            const std::string state = changed ? "new" : "old";
+            run.op("aten::add_").in(mean).writes(mean, labelled(state + " mean"));
+            run.op("aten::addcdiv_").in(mean).writes(weight, labelled(state));
+          });
+    });
+  }
+
+  TEST_CASE("an option that only scales is set otherwise by a resume, one that is zero is not") {
+    CHECK(first_cause(resumed_with(0.1, 0.2)) == "resume");
+    CHECK(find_cause(resumed_with(0.0, 0.2), "resume") == nullptr);
+  }
+
   TEST_CASE("the count of steps, which Python's optimizers fill past ops, is part of their state") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::optimizer);

@@ -44,6 +44,15 @@ namespace {
   return at == finding.arguments.end() ? nullptr : &*at;
 }
 
+/// An optimizer that is set otherwise may keep another state: none without a momentum. A number
+/// that is zero in no run only scales.
+[[nodiscard]] bool decides_state(const ArgumentReport& option) {
+  const auto scales = [](const std::optional<std::string>& value) {
+    return value && number_in(*value).value_or(0) != 0;
+  };
+  return !scales(option.reference) || !scales(option.candidate);
+}
+
 /// A hyperparameter of the optimizer around the op.
 [[nodiscard]] bool is_option(const ArgumentReport& argument) { return !argument.of.empty(); }
 
@@ -197,9 +206,9 @@ std::optional<Cause> buffer_update(const Case& of) {
 }
 
 std::optional<Cause> resume(const Case& of) {
-  // An optimizer that is set otherwise keeps another state.
   const auto& options = of.finding().arguments;
-  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer || !options.empty())
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer ||
+      std::ranges::any_of(options, decides_state))
     return std::nullopt;
   for (const Side side : kSides) {
     const Side other = the_other(side);
