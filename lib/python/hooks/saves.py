@@ -197,7 +197,7 @@ def _text_of(numbers) -> bytes:
 
 
 class _Opened(threading.local):
-    path = ""  # of the archive that torch.save has opened last
+    path = ""  # of the archive that torch.save has opened, and not yet written
 
 
 _opened = _Opened()
@@ -206,8 +206,9 @@ _opened = _Opened()
 def _path_of(file) -> str:
     """Its folder, name and extension; empty for a buffer."""
     if hasattr(file, "archive_name"):  # a writer of archives knows no more than the name
-        return _opened.path
-    path = os.fspath(file) if isinstance(file, os.PathLike) else file if isinstance(file, str) else getattr(file, "name", None)
+        path, _opened.path = _opened.path, ""
+        return path
+    path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
     return "/".join(os.path.normpath(path).split(os.sep)[-2:]) if isinstance(path, str) else ""
 
 
