@@ -99,12 +99,17 @@ EventBuilder& EventBuilder::in_number(double number, Dtype dtype) {
 }
 
 template <class Write>
-EventBuilder& EventBuilder::add_argument(std::string_view name, Write write) {
+void EventBuilder::store(Write write) {
   std::array<std::byte, 256> buffer{};
   ArgumentWriter writer(buffer);
-  write(writer, arguments_);
+  write(writer);
   const auto bytes = writer.bytes();
   stored().arguments.insert(stored().arguments.end(), bytes.begin(), bytes.end());
+}
+
+template <class Write>
+EventBuilder& EventBuilder::add_argument(std::string_view name, Write write) {
+  store([&](ArgumentWriter& w) { write(w, arguments_); });
   ++arguments_;
   stored().argument_names += (arguments_ == 1 ? "" : ",") + std::string(name);
   return *this;
@@ -130,20 +135,12 @@ EventBuilder& EventBuilder::device_arg(std::string_view name, std::uint8_t type)
 }
 
 EventBuilder& EventBuilder::result(double value) {
-  std::array<std::byte, 64> buffer{};
-  ArgumentWriter writer(buffer);
-  writer.number(kArgumentResult, value);
-  const auto bytes = writer.bytes();
-  stored().arguments.insert(stored().arguments.end(), bytes.begin(), bytes.end());
+  store([&](ArgumentWriter& w) { w.number(kArgumentResult, value); });
   return *this;
 }
 
 EventBuilder& EventBuilder::returns_object() {
-  std::array<std::byte, 64> buffer{};
-  ArgumentWriter writer(buffer);
-  writer.opaque(kArgumentResult, "Object");
-  const auto bytes = writer.bytes();
-  stored().arguments.insert(stored().arguments.end(), bytes.begin(), bytes.end());
+  store([](ArgumentWriter& w) { w.opaque(kArgumentResult, "Object"); });
   return *this;
 }
 

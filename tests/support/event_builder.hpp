@@ -78,6 +78,9 @@ class EventBuilder {
   [[nodiscard]] detail::StoredEvent& stored() const;
   void add_slot(Role role, std::uint16_t index, std::uint16_t element, const Tensor& tensor,
                 std::uint32_t flags);
+  /// Appends what `write` writes to the event's arguments.
+  template <class Write>
+  void store(Write write);
   template <class Write>
   EventBuilder& add_argument(std::string_view name, Write write);
 

@@ -261,9 +261,8 @@ std::vector<LastFiles> same_files(const Both<std::vector<LastFile>>& files) {
   };
   const auto left = grouped(files.reference);
   const auto right = grouped(files.candidate);
-  const bool same_names = std::ranges::equal(
-      left, right, {}, [](const auto& each) { return each.first; },
-      [](const auto& each) { return each.first; });
+  const auto name_of = [](const auto& group) { return group.first; };
+  const bool same_names = std::ranges::equal(left, right, {}, name_of, name_of);
   std::vector<LastFiles> same;
   for (const auto& [name, ones] : left) {
     const auto found = right.find(name);

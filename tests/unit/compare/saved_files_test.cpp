@@ -106,7 +106,7 @@ TEST_SUITE("saved_files") {
     CHECK(comparison::last_files(entries, 7).empty());  // one is saved past any file
   }
 
-  TEST_CASE("files of a name are told apart by their paths where both runs have the same") {
+  TEST_CASE("files with the same name are matched by path where both runs have the same paths") {
     const auto files = std::vector{last("m", "a/m.pt", 0), last("m", "b/m.pt", 1)};
     CHECK(same({files, {last("m", "a/m.pt", 1), last("m", "b/m.pt", 0)}}) ==
           std::vector<std::string>{"a/m.pt: 0 and 1", "b/m.pt: 1 and 0"});
