@@ -143,7 +143,7 @@ class Comparison {
         const bool has_partner =
             std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
                         [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
-        const bool shares_tasks = on(task_ranks_.shared, side).contains(rank);
+        const bool shares_tasks = task_ranks_.without_partner(side).contains(rank);
         if (!has_partner && !shares_tasks && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
       }
@@ -309,6 +309,11 @@ class Comparison {
             "outside of recorded ops would not be seen",
             name(side)));
     }
+    if (const auto& loaders = task_ranks_.loaders;
+        !loaders.reference.empty() || !loaders.candidate.empty())
+      words.push_back(fmt::format(
+          "of {} and {} worker processes that load data, what the program does not read from them",
+          loaders.reference.size(), loaders.candidate.size()));
     if (totals.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be aligned",
                                   core::counted(totals.given_up, "event")));
@@ -447,7 +452,8 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
                            const CompareOptions& options)
     : runs_{&reference, &candidate},
       task_ranks_(comparison::task_ranks(runs_)),
-      pairs_(rank_pairs(runs_, task_ranks_.shared)) {
+      pairs_(rank_pairs(runs_, {task_ranks_.without_partner(Side::reference),
+                                task_ranks_.without_partner(Side::candidate)})) {
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");

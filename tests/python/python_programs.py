@@ -240,6 +240,33 @@ def early_batches(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def other_workers(tools):
+    """How many workers load the data changes nothing, unless they draw: each of them does that by itself."""
+    runs = {"two": ["2"], "three": ["3"], "none": ["0"], "two_noisy": ["2", "noise"], "three_noisy": ["3", "noise"]}
+    for name, flags in runs.items():
+        tools.record(name, "workers", *flags)
+    for other in ("three", "none"):
+        code, report = tools.compare("two", other)
+        if code != 0:
+            yield f"two and {other}: exit code {code}, {report['summary']}"
+    code, report = tools.compare("two_noisy", "three_noisy")
+    found = [(finding["rank"], finding["kind"]) for finding in report["findings"] if finding["diverges"]]
+    if code != 1 or found != [(0, "data")] or report["causes"][0]["id"] != "worker":
+        yield f"exit code {code}, {report['summary']}, {found}"
+
+
+def trained_once_more(tools):
+    """A network that one run trains once more is found, though all random numbers after that are others."""
+    for name, round_of_critic in (("reference", "-1"), ("first", "0"), ("third", "2")):
+        tools.record(name, "critic", round_of_critic)
+    for name in ("first", "third"):
+        code, report = tools.compare("reference", name)
+        first = report["first"] or {}
+        found = [finding["op"] for finding in report["findings"] if finding["diverges"]]
+        if code != 1 or first["kind"] != "sequence" or "real[4 * step" not in first["source"] or len(found) != 1:
+            yield f"{name}: exit code {code}, {report['summary']}, {found}"
+
+
 def inherited_memory(tools):
     """Workers of later epochs are forked with other gradients: the optimizer that made them is found."""
     tools.record("reference", "epochs", "0", "-1")
@@ -485,6 +512,7 @@ def saved_files(tools):
         ("crossed", 2, "saves 2 tensors that"),
         ("mode", 1, "net.training of torch.save is True and False"),
         ("attribute", 1, "config.color of torch.save is RED and BLUE"),
+        ("frozen", 1, "scale of torch.save is requires_grad True and requires_grad False"),
         ("names", 1, "last save of early of torch.save is in step 1 and in step 2"),
         ("again", 1, "last save of early of torch.save is in step 1 and in step 2"),
         ("folders", 1, "last save of own/weights.pt of torch.save is file 5 and file 6"),
@@ -859,7 +887,8 @@ CASES = {"signals": signals, "interrupted": interrupted, "broken": broken, "repl
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
-         "left_options": left_options, "saved_files": saved_files, "safetensors_files": safetensors_files,
+         "left_options": left_options, "saved_files": saved_files, "other_workers": other_workers,
+         "trained_once_more": trained_once_more, "safetensors_files": safetensors_files,
          "without_modules": without_modules, "preprocessed_batches": preprocessed_batches, "data_swapped": data_swapped, "backward_function": backward_function,
          "filled_in_parts": filled_in_parts, "sparse": sparse, "numpy_write": numpy_write,
          "swapped_names": swapped_names,

@@ -39,6 +39,11 @@ RunBuilder& RunBuilder::lane(LaneRole role, std::uint32_t ordinal, const std::st
   return *this;
 }
 
+RunBuilder& RunBuilder::thread_name(const std::string& name) {
+  run_->stored[lane_].lane.thread_name = name;
+  return *this;
+}
+
 RunBuilder& RunBuilder::backward(bool on) {
   backward_ = on;
   phase_ = on ? Phase::backward : Phase::optimizer;

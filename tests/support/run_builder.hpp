@@ -47,6 +47,8 @@ class RunBuilder {
   /// Events come from this lane from now on.
   RunBuilder& lane(LaneRole role, std::uint32_t ordinal, const std::string& thread = "thread",
                    const std::string& created_by = {});
+  /// The thread of this lane has this name.
+  RunBuilder& thread_name(const std::string& name);
   RunBuilder& backward(bool on);
   RunBuilder& threads(std::uint16_t count);
   RunBuilder& seed(std::uint64_t number);

@@ -243,23 +243,65 @@ class SharedData {
   return end;
 }
 
-/// Steps that together have as many backward passes, where the run that has more of these steps has
-/// more of them left, too. Where it has not, a pass of one run alone changes no model.
+/// The run that has more of these steps has more of them left, too.
+[[nodiscard]] bool have_more_left(const Both<std::size_t>& end, const CountStepsLeft& count_left) {
+  const StepsLeft left = count_left();
+  if (!left.reference || !left.candidate) return false;
+  const auto more = [](std::uint64_t one, std::uint64_t other) {
+    return one > other ? one - other : 0;
+  };
+  return more(*left.reference, *left.candidate) >= more(end.reference, end.candidate) &&
+         more(*left.candidate, *left.reference) >= more(end.candidate, end.reference);
+}
+
+/// Steps that together have as many backward passes. Where the run with more of these steps has not
+/// more of them left, a pass of one run alone changes no model.
 [[nodiscard]] std::optional<Both<std::size_t>> joined_by_passes(const Ahead& reference,
                                                                 const Ahead& candidate,
                                                                 const CountStepsLeft& count_left) {
   const auto end =
       joined_by(numbered_passes(reference), numbered_passes(candidate), reference, candidate);
   if (!end || (end->reference == 1 && end->candidate == 1)) return std::nullopt;
-  const StepsLeft left = count_left();
-  if (!left.reference || !left.candidate) return std::nullopt;
-  const auto more = [](std::uint64_t one, std::uint64_t other) {
-    return one > other ? one - other : 0;
+  return have_more_left(*end, count_left) ? end : std::nullopt;
+}
+
+/// Steps of which each run's together have their forwards in the same calls of the program, in one
+/// step of one run and several of the other one. Where no step is left over for those, a call is
+/// left out.
+[[nodiscard]] std::optional<Both<std::size_t>> joined_by_calls(const Ahead& reference,
+                                                               const Ahead& candidate,
+                                                               const CountStepsLeft& count_left) {
+  const auto are_known = [](const StepSketch& step) {
+    return !step.calls.empty() && std::ranges::find(step.calls, 0) == step.calls.end();
   };
-  const bool have_them =
-      more(*left.reference, *left.candidate) >= more(end->reference, end->candidate) &&
-      more(*left.candidate, *left.reference) >= more(end->candidate, end->reference);
-  return have_them ? end : std::nullopt;
+  const auto calls_of = [](const StepSketch& step) {
+    Keys calls = step.calls;
+    std::ranges::sort(calls);
+    calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+    return calls;
+  };
+  const bool reference_is_one = calls_of(reference[0]).size() >= calls_of(candidate[0]).size();
+  const Ahead& one = reference_is_one ? reference : candidate;
+  const Ahead& several = reference_is_one ? candidate : reference;
+  if (!are_known(one[0])) return std::nullopt;
+  const Keys wanted = calls_of(one[0]);
+  Keys found;
+  for (std::size_t count = 1; count <= std::min(several.size(), kMostJoined); ++count) {
+    const StepSketch& step = several[count - 1];
+    const Keys calls = calls_of(step);
+    if (!are_known(step) || step.calls.front() != one[0].calls.front() ||
+        !std::ranges::includes(wanted, calls))
+      return std::nullopt;
+    Keys all;
+    std::ranges::set_union(found, calls, std::back_inserter(all));
+    found = std::move(all);
+    if (found != wanted || step.calls.back() != one[0].calls.back()) continue;
+    if (count == 1) return std::nullopt;
+    const Both<std::size_t> end =
+        reference_is_one ? Both<std::size_t>{1, count} : Both<std::size_t>{count, 1};
+    return have_more_left(end, count_left) ? std::optional(end) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -276,8 +318,9 @@ std::optional<Both<std::size_t>> joined_steps(const Ahead& reference, const Ahea
   std::sort(constants.begin(), constants.end());
   const std::vector<Keys> a = ours.without(constants, last);
   const std::vector<Keys> b = theirs.without(constants, last);
-  return use_the_same(a, b) ? joined_by_passes(reference, candidate, count_left)
-                            : joined_by(a, b, reference, candidate);
+  const auto end = use_the_same(a, b) ? joined_by_passes(reference, candidate, count_left)
+                                      : joined_by(a, b, reference, candidate);
+  return end ? end : joined_by_calls(reference, candidate, count_left);
 }
 
 }  // namespace ulpscope::comparison

@@ -21,8 +21,9 @@ using CountStepsLeft = std::function<StepsLeft()>;
 /// @param reference the next steps, the first of which does not have the ops of the other run's
 /// @return how many of the next steps of each run together use the same data in the same order;
 /// after them both use the same again, step by step. Where all steps use the same data, how many
-/// have as many backward passes. One of each if it is the first that do. Empty if nothing shows
-/// which
+/// have as many backward passes; where data and random numbers are shifted, how many run their
+/// forwards in the same calls of the program. One of each if it is the first that do. Empty if
+/// nothing shows which
 [[nodiscard]] std::optional<Both<std::size_t>> joined_steps(const std::deque<StepSketch>& reference,
                                                             const std::deque<StepSketch>& candidate,
                                                             const CountStepsLeft& count_left);

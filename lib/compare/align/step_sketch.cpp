@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "compare/model/call_key.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/value_match.hpp"
 
@@ -48,6 +50,22 @@ class Nesting {
   std::unordered_set<std::uint64_t> inside_;  ///< positions of ops, and of what runs inside them
 };
 
+/// Says which call of the program runs each event, as they come.
+class ProgramCalls {
+ public:
+  [[nodiscard]] std::uint64_t call_of(const Event& event) {
+    const auto around = calls_.find(event.parent);
+    std::uint64_t call = keys_.of(event.stack);
+    if (event.stack.empty() && around != calls_.end()) call = around->second;
+    if (call != 0) calls_.emplace(event.position, call);
+    return call;
+  }
+
+ private:
+  CallKeys keys_;
+  std::unordered_map<std::uint64_t, std::uint64_t> calls_;  ///< by position
+};
+
 /// Says which events work on what the model has made in the step, or on its parameters, as they
 /// come.
 class ModelEvents {
@@ -82,6 +100,7 @@ StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& tra
   StepSketch result;
   Nesting nesting;
   ModelEvents of_model;
+  ProgramCalls calls;
   std::unordered_set<std::uint64_t> known;
   bool in_backward = false;
   for (const HeldEvent& held : events) {
@@ -90,8 +109,11 @@ StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& tra
     if (in_backward && !was_in_backward) ++result.backward_passes;
     // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
-    if (event.kind == EventKind::op && event.phase == Phase::forward && !inside_op)
+    const std::uint64_t call = calls.call_of(event);
+    if (event.kind == EventKind::op && event.phase == Phase::forward && !inside_op) {
       result.forward_ops.push_back(KeyHash().add(event.op).value());
+      if (result.calls.empty() || result.calls.back() != call) result.calls.push_back(call);
+    }
     const bool prepares = !of_model.add(event) && event.phase == Phase::data;
     for (const Slot& slot : event.slots) {
       if (!tells(slot)) continue;

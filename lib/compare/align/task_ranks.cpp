@@ -14,14 +14,33 @@ namespace {
   });
 }
 
+/// PyTorch gives the main thread of such a process this name.
+[[nodiscard]] bool loads_data(const Run& run, std::uint32_t rank) {
+  const RankIdentity identity = run.identity(rank);
+  const std::vector<Lane> lanes = run.lanes(rank);
+  return identity.creator && identity.declared.empty() &&
+         std::any_of(lanes.begin(), lanes.end(), [](const Lane& lane) {
+           return lane.role == LaneRole::main && lane.thread_name.starts_with("pt_data_worker");
+         });
+}
+
 }  // namespace
+
+std::set<std::uint32_t> TaskRanks::without_partner(Side side) const {
+  std::set<std::uint32_t> ranks = on(shared, side);
+  ranks.insert(on(loaders, side).begin(), on(loaders, side).end());
+  return ranks;
+}
 
 TaskRanks task_ranks(const Both<const Run*>& runs) {
   TaskRanks ranks;
   for (const Side side : kSides)
-    for (const std::uint32_t rank : on(runs, side)->ranks())
+    for (const std::uint32_t rank : on(runs, side)->ranks()) {
       if (is_given_tasks(*on(runs, side), rank)) on(ranks.all, side).insert(rank);
+      if (loads_data(*on(runs, side), rank)) on(ranks.loaders, side).insert(rank);
+    }
   if (ranks.all.reference.size() != 1 || ranks.all.candidate.size() != 1) ranks.shared = ranks.all;
+  if (ranks.loaders.reference.size() == ranks.loaders.candidate.size()) ranks.loaders = {};
   return ranks;
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "compare/align/shared_calls.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 
@@ -224,7 +226,12 @@ class WindowAligner {
     return index == kNoIndex ? kNoIndex : window(side).item_of(index);
   }
 
-  [[nodiscard]] bool same_throughout() const {
+  [[nodiscard]] std::uint64_t call_of(Side side, std::uint32_t item) {
+    if (!calls_) calls_.emplace(windows_);
+    return calls_->call_of(side, item);
+  }
+
+  [[nodiscard]] bool same_throughout() {
     const auto reference = window(Side::reference).items();
     const auto candidate = window(Side::candidate).items();
     if (reference.size() != candidate.size()) return false;
@@ -232,6 +239,8 @@ class WindowAligner {
       const Event& a = event_of(Side::reference, i);
       const Event& b = event_of(Side::candidate, i);
       if (!same_structure(a, b, Place::counts)) return false;
+      if (a.stack != b.stack && call_of(Side::reference, i) != call_of(Side::candidate, i))
+        return false;
       if ((a.kind == EventKind::node || a.kind == EventKind::module_gradient) &&
           forward_item(Side::reference, a) != forward_item(Side::candidate, b))
         return false;
@@ -370,9 +379,12 @@ class WindowAligner {
                             .value();
   }
 
-  /// What adds to a parameter's gradient is not what backward adds up before.
-  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) const {
+  /// Where in the program it runs, and in training. What adds to a parameter's gradient is not what
+  /// backward adds up before.
+  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) {
     structure = after_dropped_gradients(structure, side, item);
+    if (const std::uint64_t call = call_of(side, item); call != 0)
+      structure = KeyHash().add(structure).add(call).value();
     const bool into_gradient = accumulates(window(side), window(side).items()[item].event);
     return into_gradient ? KeyHash().add(structure).add("into a gradient").value() : structure;
   }
@@ -404,7 +416,7 @@ class WindowAligner {
   }
 
   [[nodiscard]] SequenceElement element(Side side, std::uint32_t item,
-                                        std::uint64_t forward) const {
+                                        std::uint64_t forward) {
     const Event& event = event_of(side, item);
     std::uint64_t structure = structure_key(event, Place::counts);
     structure = placed(structure, side, item);
@@ -474,6 +486,7 @@ class WindowAligner {
   Both<std::uint32_t> lanes_;
   const ForwardId& outside_;
   AlignmentLimits limits_;
+  std::optional<SharedCalls> calls_;
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item

@@ -19,6 +19,7 @@
 #include "compare/diff/numbers_read.hpp"
 #include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
+#include "compare/diff/own_draws.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
@@ -156,7 +157,8 @@ struct RankState {
         options(compare_options),
         book(findings),
         totals(sums),
-        judge(value_judge) {}
+        judge(value_judge),
+        own_draws(runs, ranks) {}
 
   Both<const Run*> runs;
   Both<std::uint32_t> ranks;
@@ -176,6 +178,7 @@ struct RankState {
   Both<std::vector<Freed>> freed;
   Both<std::vector<SavedAlone>> saved_alone;
   RngTracker rng;
+  OwnDraws own_draws;
   NumbersRead numbers_read;
   OptionKeys option_keys;
   History history;

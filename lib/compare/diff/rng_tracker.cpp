@@ -1,5 +1,6 @@
 #include "compare/diff/rng_tracker.hpp"
 
+#include "compare/model/hash.hpp"
 #include "compare/model/place.hpp"
 #include "compare/model/words.hpp"
 
@@ -54,6 +55,11 @@ void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event
                             std::uint32_t lane, std::int64_t step, const Source& source) {
   for_each_draw(window, event, [&](const Event& draw) {
     Stream& from = stream(draw);
+    const std::uint64_t states = KeyHash().add(draw.rng.before).add(draw.rng.after).value();
+    const auto more = from.alone.try_emplace(states, 0).first;
+    more->second += side == Side::reference ? 1 : -1;
+    if (more->second == 0) from.alone.erase(more);
+    if (from.alone.empty()) return from.drawn_alone.reset();
     from.drawn_alone = source;
     from.drawn_in = lane;
     from.drawn_from = {};

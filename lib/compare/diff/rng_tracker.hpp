@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ class RngTracker {
     std::uint64_t more_draws = 0;
     std::string last_common_draw;
     std::optional<Source> drawn_alone;    ///< the finding of the latest of those draws
+    /// By the states before and after: by how many the reference has more draws of its own alone.
+    /// What a run draws at another place than the other one leaves the same generator.
+    std::unordered_map<std::uint64_t, std::int64_t> alone;
     std::uint32_t drawn_in = kNoLane;     ///< the lane of those draws, in the reference
     Both<std::uint64_t> drawn_from{};     ///< which generator, in the run that has drawn
     bool drawn_by_threads = false;        ///< that share work, at any time

@@ -45,6 +45,16 @@ class SharedTasks {
  public:
   explicit SharedTasks(Totals& totals) : totals_(totals) {}
 
+  /// Of a worker of a DataLoader.
+  void read_loader(const Run& run, std::uint32_t rank, Side side) {
+    for (const Lane& lane : run.lanes(rank))
+      for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
+        const Block block = run.block(rank, lane.id, index);
+        for (const Event& event : block.events)
+          if (is_work(event)) count_work(event, key_of_work(event), side);
+      }
+  }
+
   /// @param shared it has no partner that its events are compared with
   void read(const Run& run, std::uint32_t rank, Side side, bool shared) {
     bool ends = false;
@@ -86,6 +96,7 @@ class SharedTasks {
       const auto alone = static_cast<std::uint64_t>(std::abs(more));
       (more > 0 ? totals_.coverage.only_reference : totals_.coverage.only_candidate) += alone;
       unequal.events += alone;
+      if (saves_.contains(content)) unequal.saves += alone;
     }
     unequal.contents = count_unequal(left_);
     for (const auto& [content, more] : freed_)
@@ -109,6 +120,7 @@ class SharedTasks {
   };
 
   void count_work(const Event& event, std::uint64_t key, Side side) {
+    if (event.op == kSave) saves_.insert(key);
     std::int64_t& more = balance_[key];
     const bool has_equal = side == Side::candidate && more > 0;
     more += side == Side::reference ? 1 : -1;
@@ -137,7 +149,8 @@ class SharedTasks {
   Totals& totals_;
   /// Events by content: by how many the reference has more of them than the candidate.
   std::unordered_map<std::uint64_t, std::int64_t> balance_;
-  std::map<Left, std::int64_t> freed_;  ///< likewise
+  std::set<std::uint64_t> saves_;       ///< which of these save a tensor
+  std::map<Left, std::int64_t> freed_;  ///< as balance_
   /// A task's memory stands at the end of later ones too: how often does not count.
   Contents left_;
   Contents unfilled_;  ///< no op has filled it
@@ -151,7 +164,13 @@ UnequalTasks compare_shared_tasks(const Both<const Run*>& runs, const TaskRanks&
   for (const Side side : kSides)
     for (const std::uint32_t rank : on(ranks.all, side))
       tasks.read(*on(runs, side), rank, side, on(ranks.shared, side).contains(rank));
-  return tasks.unequal();
+  SharedTasks loaders(totals);
+  for (const Side side : kSides)
+    for (const std::uint32_t rank : on(ranks.loaders, side))
+      loaders.read_loader(*on(runs, side), rank, side);
+  UnequalTasks unequal = tasks.unequal();
+  unequal.saves = loaders.unequal().saves;
+  return unequal;
 }
 
 }  // namespace ulpscope::comparison

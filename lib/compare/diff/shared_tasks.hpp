@@ -9,14 +9,16 @@
 
 namespace ulpscope::comparison {
 
-/// What processes of pools did that has no equal in the other run.
+/// What such processes did that has no equal in the other run.
 struct UnequalTasks {
-  std::uint64_t events = 0;
-  std::uint64_t contents = 0;  ///< that they left in memory, and that no op shows
+  std::uint64_t events = 0;    ///< of pools
+  std::uint64_t contents = 0;  ///< that those left in memory, and that no op shows
+  std::uint64_t saves = 0;     ///< tensors that workers of DataLoaders have saved
 };
 
 /// Compares what such processes did as a set, whichever of them did it when, and adds that to the
-/// totals; of one that is the only one of its run what its tasks leave alone.
+/// totals; of the only one of a pool in its run what its tasks leave alone. What workers of
+/// DataLoaders make leaves a run in the batches that another process reads.
 [[nodiscard]] UnequalTasks compare_shared_tasks(const Both<const Run*>& runs,
                                                 const TaskRanks& ranks, Totals& totals);
 

@@ -44,6 +44,9 @@ namespace {
   if (const std::uint64_t contents = outlook.unequal_tasks.contents; contents > 0)
     return fmt::format("tasks of a pool leave {}, changed outside of recorded ops, in one run only",
                        core::counted(contents, "tensor"));
+  if (const std::uint64_t saves = outlook.unequal_tasks.saves; saves > 0)
+    return fmt::format("worker processes of a DataLoader save {} that the other run's do not save",
+                       core::counted(saves, "tensor"));
   if (outlook.injected)
     return fmt::format("the {} was given values of another run, so its results are not its own",
                        name(*outlook.injected));

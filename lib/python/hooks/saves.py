@@ -146,6 +146,8 @@ class _Contents:
             number = value._name_
         elif kind is _class_in("torch", "dtype"):
             number = str(value)
+        elif kind is _class_in("torch.nn", "Parameter"):
+            number = f"requires_grad {value.requires_grad}"
         elif kind in _SETS:
             number = f"set {_digest(repr(sorted(map(repr, value))).encode())}" if _is_plain(value) else None
         elif _is_array(value):

@@ -292,6 +292,60 @@ TEST_SUITE("alignment") {
     }
   }
 
+  TEST_CASE("an op is no partner of one from another call that both runs make") {
+    const auto call = [](RunBuilder& run, int line, const std::string& drawn) {
+      const std::string text = line == 3 ? "fake = net(noise())" : "real = net(noise())";
+      run.op("aten::exp")
+          .in(run.data(labelled(drawn)))
+          .stack("gan.py:" + std::to_string(line) + " train\t" + text + "\t.")
+          .out(labelled("exp " + drawn));
+    };
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          run.step(0).phase(Phase::data);
+          call(run, 3, "first");
+          call(run, 4, "second");
+        },
+        [&](RunBuilder& run) {
+          run.step(0).phase(Phase::data);
+          call(run, 3, "first");
+          call(run, 3, "second");
+          call(run, 4, "third");
+        });
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.coverage.only_candidate == 1);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->where == "gan.py:3");
+  }
+
+  TEST_CASE("an op from a call that one run alone makes may stand in another one's place") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      run.op("aten::layer_norm")
+          .in(run.data(labelled("x")))
+          .arg("eps", changed ? 1e-6 : 1e-5)
+          .stack(changed ? "net.py:5 norm\tnorm(x, 1e-6)\t." : "net.py:3 norm\tnorm(x)\t.")
+          .out(labelled(changed ? "z" : "y"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("a call whose line has another number is the same one") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      run.op("aten::exp")
+          .in(run.data(labelled("x")))
+          .stack(changed ? "net.py:12 f\texp(x)\t." : "net.py:10 f\texp(x)\t.")
+          .out(labelled("y"));
+      run.op("aten::exp")
+          .in(run.data(labelled("z")))
+          .stack(changed ? "net.py:13 f\texp(z)\t." : "net.py:12 f\texp(z)\t.")
+          .out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("another dtype is told as metadata") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

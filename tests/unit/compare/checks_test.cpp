@@ -150,6 +150,23 @@ TEST_SUITE("epochs") {
     };
     CHECK(has(check_of(program, "epochs").text, "2 epochs of 2, 2 steps"));
   }
+
+  TEST_CASE("an order that a sampler draws and does not use begins no epoch") {
+    const auto program = [](bool made_again) {
+      return [made_again](RunBuilder& run) {
+        for (int step = 0; step < 8; ++step) {
+          if (step == 0) run.phase(Phase::setup);
+          if (step > 0) run.step(step).phase(Phase::data);
+          const auto which = static_cast<std::uint64_t>(made_again ? 1 + step / 4 : 1);
+          if (step % 4 == 0 || step % 4 == 1)
+            run.op("aten::randperm").draws_from_own(1, which).out(labelled("order", 32));
+          train_step(run, step, "batch " + std::to_string(step));
+        }
+      };
+    };
+    CHECK(has(check_of(program(true), "epochs").text, "2 epochs of 4, 4 steps"));
+    CHECK(has(check_of(program(false), "epochs").text, "4 epochs of 1, 3, 1, 3 steps"));
+  }
 }
 
 TEST_SUITE("recomputed forwards") {

@@ -295,4 +295,48 @@ TEST_SUITE("rng") {
     REQUIRE(same_order.first() != nullptr);
     CHECK(same_order.first()->op == "aten::empty");
   }
+
+  TEST_CASE("an order that both runs draw, one of them earlier, changes nothing") {
+    const auto run_with = [](RunBuilder& run, int drawn_in, const std::string& batch) {
+      const Tensor weight = run.parameter("fc.weight", labelled("weight"));
+      for (int step = 0; step < 4; ++step) {
+        const std::string number = std::to_string(step);
+        run.step(step).phase(Phase::data);
+        if (step == drawn_in)
+          run.op("aten::randperm").draws_from_own(1).out(labelled("rest").as(Dtype::int64));
+        run.phase(Phase::forward);
+        const Tensor x = run.data(labelled(step == 2 ? batch : "x" + number));
+        run.op("aten::mm").in(x).in(weight).out(labelled("y" + (step == 2 ? batch : number)));
+      }
+    };
+    const auto compared = [&](int drawn_in, const std::string& batch) {
+      return report_of([&](RunBuilder& run) { run_with(run, 2, "x2"); },
+                       [&](RunBuilder& run) { run_with(run, drawn_in, batch); });
+    };
+    CHECK(compared(0, "x2").verdict == Verdict::identical);
+    CHECK(compared(3, "x2").verdict == Verdict::identical);
+    CHECK(compared(9, "x2").verdict == Verdict::diverged);
+    const Report report = compared(0, "another");
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::data);
+  }
+
+  TEST_CASE("what is read from memory that one run alone takes over comes from outside") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor weight = run.parameter("fc.weight", labelled("weight"));
+      const Tensor batch = run.data(labelled(changed ? "another" : "batch"));
+      if (changed) {
+        const Tensor empty = run.op("aten::empty").out_uninitialised(Values({0}, {}));
+        run.op("aten::set_")
+            .in(empty, "self", slot_flag::metadata_only)
+            .returns(batch, slot_flag::view | slot_flag::unproduced);
+      }
+      run.phase(Phase::forward);
+      run.op("aten::mm").in(batch).in(weight).out(labelled(changed ? "z" : "y"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::data);
+    CHECK(report.first()->op == "aten::mm");
+  }
 }

@@ -132,3 +132,72 @@ TEST_SUITE("shared tasks") {
     CHECK(compare(*pool({{{1}, {2}}}), *pool({{{1, true}, {2}}})).verdict != Verdict::identical);
   }
 }
+
+TEST_SUITE("workers of a DataLoader") {
+  /// Of each process the batches that it makes; `read` are those that the program takes.
+  const auto loading = [](const std::vector<std::vector<int>>& workers, int read,
+                          const std::string& made = "batch", bool saves = false) {
+    auto run = std::make_unique<RanksRun>();
+    RunBuilder main;
+    const Tensor weight = main.parameter("fc.weight", labelled("weight"));
+    for (int batch = 0; batch < read; ++batch) {
+      main.step(batch).phase(Phase::forward);
+      const Tensor x = main.data(labelled(made + std::to_string(batch)));
+      main.op("aten::mm").in(x).in(weight).out(labelled("y" + made + std::to_string(batch)));
+    }
+    run->add(0, main.build());
+    std::uint32_t number = 0;
+    for (const std::vector<int>& batches : workers) {
+      RunBuilder builder;
+      builder.rank(++number).thread_name("pt_data_worker").without_outcomes();
+      for (const int batch : batches) {
+        const Tensor x = builder.op("aten::stack")
+                             .in(builder.data(labelled("sample" + std::to_string(batch))))
+                             .out(labelled(made + std::to_string(batch)));
+        if (saves) builder.event(EventKind::op, kSave).in(x);
+      }
+      run->add(number, builder.build(), {true, "", 0, 0, 0, number - 1, true});
+    }
+    return run;
+  };
+
+  TEST_CASE("another number of them that hands over the same is no difference") {
+    const auto two = loading({{0, 2}, {1, 3}}, 4);
+    const auto three = loading({{0, 3}, {1}, {2}}, 4);
+    const Report report = compare(*two, *three);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.only_reference == 0);
+    REQUIRE_FALSE(report.coverage.unseen.empty());
+    CHECK(has(report.coverage.unseen.front(), "of 2 and 3 worker processes that load data"));
+  }
+
+  TEST_CASE("batches that are made ahead and not read are no difference") {
+    CHECK(compare(*loading({{0, 2}, {1}}, 3), *loading({{0, 3}, {1}, {2}}, 3)).verdict ==
+          Verdict::identical);
+  }
+
+  TEST_CASE("what they hand over is found where the program reads it") {
+    const Report report =
+        compare(*loading({{0, 2}, {1}}, 3), *loading({{0}, {1}, {2}}, 3, "other batch"));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->rank == 0);
+    CHECK(report.first()->kind == FindingKind::data);
+    CHECK(find_cause(report, "worker") != nullptr);
+  }
+
+  TEST_CASE("what another number of them saves otherwise is unknown") {
+    CHECK(compare(*loading({{0, 2}, {1}}, 3, "batch", true),
+                  *loading({{0}, {1}, {2}}, 3, "batch", true))
+              .verdict == Verdict::identical);
+    const Report report = compare(*loading({{0, 2}, {1}}, 3, "batch", true),
+                                  *loading({{0}, {1}, {2}}, 3, "batch", false));
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "worker processes of a DataLoader save 3 tensors"));
+  }
+
+  TEST_CASE("as many of them are compared one by one") {
+    const Report report = compare(*loading({{0, 2}, {1}}, 2), *loading({{0, 3}, {1}}, 2));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->rank == 1);
+  }
+}

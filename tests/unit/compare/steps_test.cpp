@@ -546,6 +546,61 @@ TEST_SUITE("steps") {
     CHECK(report.coverage.only_candidate == 0);
   }
 
+  TEST_CASE("a network that one run trains once more is found though all later numbers are others") {
+    constexpr int kSteps = 8;
+    constexpr int kOnceMore = 3;
+    const auto train = [](RunBuilder& run, bool more, int rounds) {
+      const Tensor critic = run.parameter("critic.weight", labelled("critic", 8));
+      const Tensor maker = run.parameter("maker.weight", labelled("maker", 8));
+      int drawn = 0;
+      int step = 0;
+      int updates = 0;
+      const auto update = [&](const Tensor& weight, const std::string& op, const std::string& data,
+                              const std::string& call) {
+        run.phase(Phase::forward);
+        const std::string made = std::to_string(updates++) + std::to_string(drawn);
+        const Tensor noise = run.data(labelled("noise" + std::to_string(drawn++), 8));
+        const Tensor y = run.op(op)
+                             .in(run.data(labelled("real" + data, 8)))
+                             .in(noise)
+                             .in(weight)
+                             .stack(call)
+                             .out(labelled("y" + made, 8));
+        run.phase(Phase::optimizer);
+        run.op("aten::add_").in(weight).in(y).writes(weight, labelled("w" + made, 8));
+      };
+      for (int round = 0; round < rounds; ++round) {
+        const std::string data = std::to_string(round);
+        for (int k = 0; k < (more && round == kOnceMore ? 2 : 1); ++k) {
+          if (k > 0) ++step;
+          run.step(step);
+          update(critic, "aten::mm", data, "gan.py:3 train\tloss(critic(maker(noise)))\t.");
+        }
+        update(maker, "aten::addmm", data, "gan.py:4 train\tloss(maker(noise))\t.");
+        ++step;
+      }
+    };
+    const auto compared = [&](int rounds) {
+      return report_of([&](RunBuilder& run) { train(run, false, rounds); },
+                       [&](RunBuilder& run) { train(run, true, kSteps); });
+    };
+    const Report report = compared(kSteps);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::sequence);
+    CHECK_FALSE(report.first()->event.reference.has_value());
+    CHECK(report.first()->where == "gan.py:3");
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.coverage.only_candidate == 2);
+    const auto are_together = [](const Report& one) {
+      return std::ranges::any_of(one.coverage.unseen, [](const std::string& words) {
+        return has(words, "step 3 of the reference and steps 3 - 4 of the candidate");
+      });
+    };
+    CHECK(are_together(report));
+    // Without a step more in the candidate, the maker's update is left out.
+    CHECK_FALSE(are_together(compared(kSteps + 1)));
+  }
+
   TEST_CASE("gradients that one run drops between two passes of a step leave the passes partners") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor w = run.parameter("fc.weight", labelled("w"));

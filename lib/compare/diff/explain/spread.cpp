@@ -1,6 +1,7 @@
 #include "compare/diff/explain/spread.hpp"
 
 #include "compare/diff/alone_memory.hpp"
+#include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -87,7 +88,9 @@ void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
 
 void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,
                 const Source& source) {
-  for (const Slot& slot : on(scene.windows, side)->event(index).slots) {
+  const Event& op = on(scene.windows, side)->event(index);
+  if (gives_memory(op)) return;
+  for (const Slot& slot : op.slots) {
     if (slot.role == Role::input) continue;
     if (slot.flags & (slot_flag::view | slot_flag::uninitialised))
       state.ledger.enter(differing::view(side, slot.storage, scene.step), source);

@@ -454,7 +454,9 @@ StretchContents contents_of(const Stretch& stretch) {
         side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
-    result.compute_nothing = result.compute_nothing && computes_nothing(event);
+    result.compute_nothing =
+        result.compute_nothing && (computes_nothing(event) ||
+                                   stretch.state.own_draws.are_made_by_other(side, window, index));
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty())

@@ -85,8 +85,11 @@ void OrderCollector::see(const Lane& lane, const Block& block) {
     if (event.op != "aten::randperm" || !outside || event.slots.empty()) continue;
     const Slot& result = event.slots.back();
     if (result.geometry == nullptr || result.geometry->sizes.size() != 1) continue;
+    const bool is_own = event.flags & event_flag::explicit_generator;
     const DrawnOrder order{std::max<std::int64_t>(block.step + (has_trained_ ? 1 : 0), 0),
-                           result.geometry->sizes.front()};
+                           result.geometry->sizes.front(),
+                           is_own && left_ == event.rng.before};
+    left_ = is_own ? std::optional(event.rng.after) : std::nullopt;
     if (orders_.empty() || orders_.back().step != order.step) orders_.push_back(order);
     orders_.back().samples = order.samples;
   }
@@ -107,8 +110,10 @@ Epochs epochs_of(const std::vector<EnvironmentEntry>& environment,
   // An order of at most as many samples as a batch shuffles the batch.
   std::int64_t most = 0;
   for (const Batch& batch : batches) most = std::max(most, batch.samples.value_or(0));
+  // RandomSampler draws one more order than it uses from a generator that it makes for each epoch.
+  const bool made_again = std::ranges::count(orders, false, &DrawnOrder::goes_on) > 1;
   for (const DrawnOrder& order : orders)
-    if (order.samples > most) add(order.step);
+    if (order.samples > most && !(made_again && order.goes_on)) add(order.step);
   if (!epochs.begins.empty()) epochs.source = Epochs::Source::orders;
   return epochs;
 }

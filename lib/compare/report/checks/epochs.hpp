@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Epochs {
 struct DrawnOrder {
   std::int64_t step = 0;
   std::int64_t samples = 0;
+  bool goes_on = false;  ///< drawn from where the order before has left a generator of its own
 };
 
 class OrderCollector {
@@ -37,6 +39,7 @@ class OrderCollector {
   std::uint32_t lane_ = 0;
   std::int64_t step_ = kSetup;  ///< of the block that was seen last
   bool has_trained_ = false;    ///< in this step: what is drawn is for the next one
+  std::optional<Digest> left_;  ///< the state in which the last order left its own generator
 };
 
 [[nodiscard]] Epochs epochs_of(const std::vector<EnvironmentEntry>& environment,
