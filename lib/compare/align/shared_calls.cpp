@@ -15,20 +15,28 @@ namespace {
 
 }  // namespace
 
-SharedCalls::SharedCalls(const Both<const Window*>& windows) {
+ItemCalls calls_of_items(const Both<const Window*>& windows) {
+  ItemCalls calls;
   for (const Side side : kSides) {
     const Window& window = *on(windows, side);
     CallKeys keys;
-    for (const Item& item : window.items()) {
-      on(calls_, side).push_back(keys.of(stack_around(window, item.event)));
-      on(known_, side).insert(on(calls_, side).back());
-    }
+    for (const Item& item : window.items())
+      on(calls, side).push_back(keys.of(stack_around(window, item.event)));
   }
+  return calls;
 }
 
-std::uint64_t SharedCalls::call_of(Side side, std::uint32_t item) const {
+SharedCalls::SharedCalls(const ItemCalls& calls, const Both<std::vector<std::uint32_t>>& items)
+    : calls_(calls) {
+  std::unordered_set<std::uint64_t> of_reference;
+  for (const std::uint32_t item : items.reference) of_reference.insert(calls.reference[item]);
+  for (const std::uint32_t item : items.candidate)
+    if (of_reference.contains(calls.candidate[item])) shared_.insert(calls.candidate[item]);
+}
+
+std::uint64_t SharedCalls::of(Side side, std::uint32_t item) const {
   const std::uint64_t call = on(calls_, side)[item];
-  return on(known_, the_other(side)).contains(call) ? call : 0;
+  return shared_.contains(call) ? call : 0;
 }
 
 }  // namespace ulpscope::comparison

@@ -9,19 +9,23 @@
 
 namespace ulpscope::comparison {
 
-/// Which calls of the program the items of two windows come from. One that both windows have items
-/// from has its partner only there: a critic that is trained once more is not the generator. One
-/// that only one window has may stand in another's place.
+/// Which call of the program each item of two windows comes from; 0 where that is not known.
+using ItemCalls = Both<std::vector<std::uint64_t>>;
+[[nodiscard]] ItemCalls calls_of_items(const Both<const Window*>& windows);
+
+/// Calls that some items of both runs come from. Such an item has its partner only among those of
+/// its own call: a critic that is trained once more is not the generator. One from a call that only
+/// one run makes may stand in another one's place.
 class SharedCalls {
  public:
-  explicit SharedCalls(const Both<const Window*>& windows);
+  SharedCalls(const ItemCalls& calls, const Both<std::vector<std::uint32_t>>& items);
 
-  /// Equal for items of the same call; 0 where it is not known, or only one window has items of it.
-  [[nodiscard]] std::uint64_t call_of(Side side, std::uint32_t item) const;
+  /// Equal for items of the same call, 0 for one that only one run makes.
+  [[nodiscard]] std::uint64_t of(Side side, std::uint32_t item) const;
 
  private:
-  Both<std::vector<std::uint64_t>> calls_;  ///< of each item
-  Both<std::unordered_set<std::uint64_t>> known_;
+  const ItemCalls& calls_;
+  std::unordered_set<std::uint64_t> shared_;
 };
 
 }  // namespace ulpscope::comparison

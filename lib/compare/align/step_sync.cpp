@@ -17,8 +17,7 @@ constexpr std::size_t kInRow = 3;
 void leave_out_constants(Sketches& steps) {
   Keys all;
   for (const StepSketch& step : steps)
-    for (const Keys* kind : {&step.data, &step.made})
-      all.insert(all.end(), kind->begin(), kind->end());
+    std::ranges::set_union(step.data, step.made, std::back_inserter(all));
   std::sort(all.begin(), all.end());
   const auto stands_twice = [&](std::uint64_t key) {
     const auto at = std::lower_bound(all.begin(), all.end(), key);
@@ -50,6 +49,22 @@ void leave_out_constants(Sketches& steps) {
   return steps >= std::min(kInRow, std::max(from_a, from_b));
 }
 
+/// Where only some are the same, these may be what every step uses.
+[[nodiscard]] bool have_all_data(const StepSketch& a, const StepSketch& b) {
+  return same_data(a, b) && a.data == b.data;
+}
+
+/// One run uses the same data so many steps later, to the end of what is known of both.
+[[nodiscard]] bool use_the_same_later(const Sketches& later, std::size_t count,
+                                      const Sketches& earlier) {
+  if (count >= later.size()) return false;
+  const std::size_t steps = std::min(later.size() - count, earlier.size());
+  if (steps < kInRow) return false;
+  for (std::size_t k = 0; k < steps; ++k)
+    if (!mostly_shared(later[k + count].data, earlier[k].data)) return false;
+  return true;
+}
+
 /// The steps consist of the same ops.
 [[nodiscard]] bool same_ops(const std::vector<HeldEvent>& a, const std::vector<HeldEvent>& b) {
   return std::equal(
@@ -72,15 +87,13 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   const std::vector<HeldEvent> next = reference.peek();
   const std::vector<HeldEvent> other = candidate.peek();
   if (made_the_same(next, other)) return kOneOfEach;
-  const bool have_same_data = same_data(sketch(next), sketch(other));
+  const bool have_same_data = have_all_data(sketch(next), sketch(other));
   const bool may_be_joined = looks_for_joined && !same_ops(next, other);
   if (have_same_data && !may_be_joined) return kOneOfEach;
   const auto& of_reference = ahead_.reference.from(reference, training_.reference);
   const auto& of_candidate = ahead_.candidate.from(candidate, training_.candidate);
+  const auto count_left = [&] { return StepsLeft{reference.steps_left(), candidate.steps_left()}; };
   if (may_be_joined) {
-    const auto count_left = [&] {
-      return StepsLeft{reference.steps_left(), candidate.steps_left()};
-    };
     if (const auto group = joined_steps(of_reference, of_candidate, count_left))
       return {group->reference, group->candidate};
     joined_.begin_again(steps_);
@@ -94,6 +107,15 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
   for (std::size_t count = 1; count < std::max(a.size(), b.size()); ++count) {
     if (agree(a, 0, b, count)) return {0, count};
     if (agree(a, count, b, 0)) return {count, 0};
+  }
+  // An iteration that one run leaves out shifts the data, and ends it that much earlier.
+  const auto left = count_left();
+  if (left.reference && left.candidate && left.reference != left.candidate) {
+    const bool reference_has_more = *left.reference > *left.candidate;
+    const std::uint64_t more =
+        reference_has_more ? *left.reference - *left.candidate : *left.candidate - *left.reference;
+    if (reference_has_more && use_the_same_later(a, more, b)) return {more, 0};
+    if (!reference_has_more && use_the_same_later(b, more, a)) return {0, more};
   }
   extra_.begin_again(steps_);
   return kOneOfEach;

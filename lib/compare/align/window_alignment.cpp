@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compare/align/shared_calls.hpp"
+#include "compare/model/call_key.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 
@@ -67,10 +68,13 @@ namespace {
 /// different computation and keeps none.
 class RelaxedPass {
  public:
+  using Items = Both<std::vector<std::uint32_t>>;
   using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
+  /// Gives an element for each item of a stretch.
+  using ElementsOf = std::function<ElementOf(const Items&)>;
   using IsView = std::function<bool(Side, std::uint32_t)>;
 
-  static void run(std::vector<Entry>& entries, const ElementOf& element, const IsView& is_view) {
+  static void run(std::vector<Entry>& entries, const ElementsOf& elements, const IsView& is_view) {
     std::vector<Entry> result;
     result.reserve(entries.size());
     for (std::size_t begin = 0; begin < entries.size();) {
@@ -80,7 +84,7 @@ class RelaxedPass {
       }
       std::size_t end = begin;
       while (end < entries.size() && !entries[end].aligned()) ++end;
-      append_stretch(entries, begin, end, element, is_view, result);
+      append_stretch(entries, begin, end, elements, is_view, result);
       begin = end;
     }
     entries = std::move(result);
@@ -88,22 +92,25 @@ class RelaxedPass {
 
  private:
   static void append_stretch(const std::vector<Entry>& entries, std::size_t begin, std::size_t end,
-                             const ElementOf& element, const IsView& is_view,
+                             const ElementsOf& elements_of, const IsView& is_view,
                              std::vector<Entry>& result) {
-    Both<std::vector<std::uint32_t>> items;
+    Items items;
+    for (std::size_t k = begin; k < end; ++k)
+      if (entries[k].candidate == kNoIndex)
+        items.reference.push_back(entries[k].reference);
+      else
+        items.candidate.push_back(entries[k].candidate);
+    const ElementOf element = elements_of(items);
     Both<std::vector<SequenceElement>> elements;
     Both<std::size_t> ops;
     Both<std::size_t> views;
-    for (std::size_t k = begin; k < end; ++k) {
-      const Side side = entries[k].candidate == kNoIndex ? Side::reference : Side::candidate;
-      const std::uint32_t item =
-          side == Side::reference ? entries[k].reference : entries[k].candidate;
-      on(items, side).push_back(item);
-      on(elements, side).push_back(element(side, item));
-      if (on(elements, side).back().marker) continue;
-      ++on(ops, side);
-      if (is_view(side, item)) ++on(views, side);
-    }
+    for (const Side side : kSides)
+      for (const std::uint32_t item : on(items, side)) {
+        on(elements, side).push_back(element(side, item));
+        if (on(elements, side).back().marker) continue;
+        ++on(ops, side);
+        if (is_view(side, item)) ++on(views, side);
+      }
     std::vector<Entry> relaxed;
     if (!items.reference.empty() && !items.candidate.empty()) {
       const SequenceAlignment alignment = align(elements.reference, elements.candidate);
@@ -174,30 +181,22 @@ class WindowAligner {
         count_dropped_gradients(side);
       if (from_the_end) count_from_last_update(side);
     }
+    calls_ = calls_of_items(windows_);
     const SequenceAlignment forward_part = align_forward();
-    const SequenceAlignment whole =
-        align(elements(Side::reference), elements(Side::candidate), limits_);
+    note_ties();
+    const SequenceAlignment whole = align_by_calls(all_items(), [&](Side side, std::uint32_t item) {
+      return element(side, item, tie(side, item));
+    });
     result.operations = forward_part.operations + whole.operations;
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     find_moved(result.entries);
     RelaxedPass::run(
         result.entries,
-        [&](Side side, std::uint32_t item) {
-          SequenceElement element =
-              relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
-          if (is_update_of_several(event_of(side, item)))
-            element.structure = structure_key(event_of(side, item), Place::counts);
-          element.structure = in_its_node(placed(element.structure, side, item), side, item);
-          if (const std::uint64_t tie = tie_of_both(side, item); tie != 0)
-            element.structure = KeyHash().add(element.structure).add(tie).value();
-          if (has_moved(side, item))
-            element.structure = KeyHash()
-                                    .add(element.structure)
-                                    .add(std::uint64_t{side == Side::reference})
-                                    .add(std::uint64_t{item})
-                                    .value();
-          return element;
+        [&](const Items& items) {
+          return [this, calls = SharedCalls(calls_, items)](Side side, std::uint32_t item) {
+            return relaxed(side, item, calls.of(side, item));
+          };
         },
         [&](Side side, std::uint32_t item) { return is_view(event_of(side, item)); });
     return result;
@@ -226,21 +225,78 @@ class WindowAligner {
     return index == kNoIndex ? kNoIndex : window(side).item_of(index);
   }
 
-  [[nodiscard]] std::uint64_t call_of(Side side, std::uint32_t item) {
-    if (!calls_) calls_.emplace(windows_);
-    return calls_->call_of(side, item);
+  using Items = Both<std::vector<std::uint32_t>>;
+
+  [[nodiscard]] Items all_items() const {
+    Items items;
+    for (const Side side : kSides) {
+      on(items, side).resize(window(side).items().size());
+      std::iota(on(items, side).begin(), on(items, side).end(), 0);
+    }
+    return items;
   }
 
-  [[nodiscard]] bool same_throughout() {
+  /// Items of the same call first. Between those with partners, calls that only one run has left
+  /// may stand in each other's place.
+  template <class ElementOf>
+  [[nodiscard]] SequenceAlignment align_by_calls(const Items& items,
+                                                 const ElementOf& element_of) const {
+    const auto align_items = [&](const Items& some) {
+      const SharedCalls calls(calls_, some);
+      Both<std::vector<SequenceElement>> elements;
+      for (const Side side : kSides)
+        for (const std::uint32_t item : on(some, side)) {
+          SequenceElement& element = on(elements, side).emplace_back(element_of(side, item));
+          element.structure = in_call(element.structure, calls.of(side, item));
+        }
+      return align(elements.reference, elements.candidate, limits_);
+    };
+    SequenceAlignment alignment = align_items(items);
+    if (!any_call_known()) return alignment;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    std::uint32_t i = 0;
+    std::uint32_t j = 0;
+    const auto align_between = [&](std::uint32_t i_end, std::uint32_t j_end) {
+      if (i == i_end || j == j_end) return;
+      const Items between{{items.reference.begin() + i, items.reference.begin() + i_end},
+                          {items.candidate.begin() + j, items.candidate.begin() + j_end}};
+      const SequenceAlignment inner = align_items(between);
+      alignment.operations += inner.operations;
+      for (const auto& [a, b] : inner.pairs) pairs.emplace_back(i + a, j + b);
+    };
+    for (const auto& [a, b] : alignment.pairs) {
+      align_between(a, b);
+      pairs.emplace_back(a, b);
+      i = a + 1;
+      j = b + 1;
+    }
+    align_between(static_cast<std::uint32_t>(items.reference.size()),
+                  static_cast<std::uint32_t>(items.candidate.size()));
+    alignment.pairs = std::move(pairs);
+    return alignment;
+  }
+
+  [[nodiscard]] bool any_call_known() const {
+    return std::ranges::any_of(calls_.reference, [](std::uint64_t call) { return call != 0; });
+  }
+
+  [[nodiscard]] static std::uint64_t in_call(std::uint64_t structure, std::uint64_t call) {
+    return call == 0 ? structure : KeyHash().add(structure).add(call).value();
+  }
+
+  [[nodiscard]] bool same_throughout() const {
     const auto reference = window(Side::reference).items();
     const auto candidate = window(Side::candidate).items();
     if (reference.size() != candidate.size()) return false;
+    CallKeys calls;
+    const auto are_other_calls = [](std::uint64_t one, std::uint64_t other) {
+      return one != 0 && other != 0 && one != other;
+    };
     for (std::uint32_t i = 0; i < reference.size(); ++i) {
       const Event& a = event_of(Side::reference, i);
       const Event& b = event_of(Side::candidate, i);
       if (!same_structure(a, b, Place::counts)) return false;
-      if (a.stack != b.stack && call_of(Side::reference, i) != call_of(Side::candidate, i))
-        return false;
+      if (a.stack != b.stack && are_other_calls(calls.of(a.stack), calls.of(b.stack))) return false;
       if ((a.kind == EventKind::node || a.kind == EventKind::module_gradient) &&
           forward_item(Side::reference, a) != forward_item(Side::candidate, b))
         return false;
@@ -379,12 +435,9 @@ class WindowAligner {
                             .value();
   }
 
-  /// Where in the program it runs, and in training. What adds to a parameter's gradient is not what
-  /// backward adds up before.
-  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) {
+  /// What adds to a parameter's gradient is not what backward adds up before.
+  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) const {
     structure = after_dropped_gradients(structure, side, item);
-    if (const std::uint64_t call = call_of(side, item); call != 0)
-      structure = KeyHash().add(structure).add(call).value();
     const bool into_gradient = accumulates(window(side), window(side).items()[item].event);
     return into_gradient ? KeyHash().add(structure).add("into a gradient").value() : structure;
   }
@@ -416,7 +469,7 @@ class WindowAligner {
   }
 
   [[nodiscard]] SequenceElement element(Side side, std::uint32_t item,
-                                        std::uint64_t forward) {
+                                        std::uint64_t forward) const {
     const Event& event = event_of(side, item);
     std::uint64_t structure = structure_key(event, Place::counts);
     structure = placed(structure, side, item);
@@ -427,18 +480,15 @@ class WindowAligner {
 
   /// Numbers the partners outside of backward, so that nodes can name them.
   [[nodiscard]] SequenceAlignment align_forward() {
-    Both<std::vector<SequenceElement>> sequence;
-    Both<std::vector<std::uint32_t>> items;
+    Items items;
     for (const Side side : kSides) {
       const auto count = static_cast<std::uint32_t>(window(side).items().size());
       on(partner_, side).assign(count, 0);
-      for (std::uint32_t item = 0; item < count; ++item) {
-        if (in_backward(event_of(side, item))) continue;
-        on(items, side).push_back(item);
-        on(sequence, side).push_back(element(side, item, 0));
-      }
+      for (std::uint32_t item = 0; item < count; ++item)
+        if (!in_backward(event_of(side, item))) on(items, side).push_back(item);
     }
-    SequenceAlignment alignment = align(sequence.reference, sequence.candidate, limits_);
+    SequenceAlignment alignment = align_by_calls(
+        items, [&](Side side, std::uint32_t item) { return element(side, item, 0); });
     std::uint64_t number = 0;
     for (const auto& [a, b] : alignment.pairs) {
       ++number;
@@ -468,25 +518,41 @@ class WindowAligner {
     return on(ties_, the_other(side)).contains(number) ? number : 0;
   }
 
-  /// Keeps the ties of backward.
-  [[nodiscard]] std::vector<SequenceElement> elements(Side side) {
-    std::vector<SequenceElement> result;
-    const auto count = static_cast<std::uint32_t>(window(side).items().size());
-    result.reserve(count);
-    for (std::uint32_t item = 0; item < count; ++item) {
-      const bool backward = in_backward(event_of(side, item));
-      const std::uint64_t tie = backward ? forward_number(side, item) : on(partner_, side)[item];
-      if (backward) on(ties_, side).insert(tie);
-      result.push_back(element(side, item, tie));
-    }
-    return result;
+  void note_ties() {
+    for (const Side side : kSides)
+      for (std::uint32_t item = 0; item < window(side).items().size(); ++item)
+        if (in_backward(event_of(side, item))) on(ties_, side).insert(tie(side, item));
+  }
+
+  /// What pairs items that strict alignment has left.
+  [[nodiscard]] SequenceElement relaxed(Side side, std::uint32_t item, std::uint64_t call) const {
+    const Event& event = event_of(side, item);
+    SequenceElement element = relaxed_element(event, is_marker(event));
+    if (is_update_of_several(event)) element.structure = structure_key(event, Place::counts);
+    element.structure =
+        in_call(in_its_node(placed(element.structure, side, item), side, item), call);
+    if (const std::uint64_t both = tie_of_both(side, item); both != 0)
+      element.structure = KeyHash().add(element.structure).add(both).value();
+    if (has_moved(side, item))
+      element.structure = KeyHash()
+                              .add(element.structure)
+                              .add(std::uint64_t{side == Side::reference})
+                              .add(std::uint64_t{item})
+                              .value();
+    return element;
+  }
+
+  /// Ties an item to its partner outside of backward, or to that of its forward op.
+  [[nodiscard]] std::uint64_t tie(Side side, std::uint32_t item) const {
+    return in_backward(event_of(side, item)) ? forward_number(side, item)
+                                             : on(partner_, side)[item];
   }
 
   Both<const Window*> windows_;
   Both<std::uint32_t> lanes_;
   const ForwardId& outside_;
   AlignmentLimits limits_;
-  std::optional<SharedCalls> calls_;
+  ItemCalls calls_;
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item
@@ -534,11 +600,11 @@ std::vector<Entry> align_inner(const Window& reference,
     return side == Side::reference ? reference.event(reference_events[k])
                                    : candidate.event(candidate_events[k]);
   };
+  const auto relaxed = [&](Side side, std::uint32_t k) {
+    return relaxed_element(event_of(side, k), event_of(side, k).kind != EventKind::op);
+  };
   RelaxedPass::run(
-      entries,
-      [&](Side side, std::uint32_t k) {
-        return relaxed_element(event_of(side, k), event_of(side, k).kind != EventKind::op);
-      },
+      entries, [&](const RelaxedPass::Items&) { return relaxed; },
       [&](Side side, std::uint32_t k) { return is_view(event_of(side, k)); });
   for (Entry& entry : entries) {
     if (entry.reference != kNoIndex) entry.reference = reference_events[entry.reference];

@@ -90,6 +90,7 @@ struct Evidence {
                                     ///< overwritten in the other before it is read, in words
   std::string left_alone;           ///< sequence: what one run has more of at its end, in words
   bool moved = false;               ///< sequence: the other run has these updates later or before
+  bool whole_step = false;          ///< sequence: the other run has no such step
   bool updated_again = false;       ///< sequence: both runs have just updated them
   bool among_updates = false;       ///< sequence: next to an update that both runs make
   bool alone_draws = false;         ///< sequence: one of them draws random numbers

@@ -281,6 +281,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
                           record.evidence.alone_casts = ops.casts;
                           record.evidence.among_updates = stands_among_updates(scene);
                           record.evidence.updated_again = updates_again(stretch);
+                          record.evidence.whole_step = step_alone_;
                         });
   // Whether a difference follows from it does not show where values were given.
   if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);

@@ -127,13 +127,21 @@ namespace {
                        : fmt::format("{} reads {} in a different order", of.finding().op, input);
 }
 
+/// The program runs one step more: "the whole step runs in the reference only".
+[[nodiscard]] std::string step(const Case& of) {
+  if (!of.evidence().whole_step) return {};
+  return fmt::format("the whole step runs in the {} only",
+                     name(of.finding().event.reference ? Side::reference : Side::candidate));
+}
+
 [[nodiscard]] std::string result(const Case& of) {
   return of.evidence().returned ? of.finding().op + " returns a different tensor" : "";
 }
 
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {result, settings, shape, gradients, accumulation, updates, options, initialization, order});
+    {step, result, settings, shape, gradients, accumulation, updates, options, initialization,
+     order});
 
 }  // namespace
 

@@ -69,8 +69,9 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 written_otherwise, overwritten, left_alone, changed_in_both, uninitialised,
                 wrapped_number, same_set_of_data, may_follow, returned, named_otherwise, alone,
                 alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
-                alone_casts, moved, updated_again, among_updates, alone_draws, missing_steps,
-                contributor, own_outside, operands, recomputed, epochs, begins_epoch, write_order)
+                alone_casts, moved, updated_again, whole_step, among_updates, alone_draws,
+                missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch,
+                write_order)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(OtherGradients, step, only)
 ULPSCOPE_FIELDS(LateBegin, step, runs)

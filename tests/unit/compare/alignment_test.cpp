@@ -331,6 +331,24 @@ TEST_SUITE("alignment") {
     CHECK(report.first()->kind == FindingKind::arguments);
   }
 
+  TEST_CASE("a call that both runs make may stand in the place of one that only one run makes") {
+    const auto norm = [](RunBuilder& run, const std::string& of, double eps, int line) {
+      const std::string text = line == 3 ? "norm(x, eps)" : "slow_norm(x, eps)";
+      run.op("aten::layer_norm")
+          .in(run.data(labelled(of)))
+          .arg("eps", eps)
+          .stack("net.py:" + std::to_string(line) + " f\t" + text + "\t.")
+          .out(labelled(of + std::to_string(eps)));
+    };
+    const Report report = report_of([&](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      norm(run, "first", 1e-5, 3);
+      norm(run, "second", changed ? 1e-3 : 1e-5, changed ? 3 : 4);
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.first()->kind == FindingKind::arguments);
+  }
+
   TEST_CASE("a call whose line has another number is the same one") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);
