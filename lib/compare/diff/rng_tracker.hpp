@@ -28,7 +28,7 @@ class RngTracker {
     std::vector<Draw> draws;
     std::uint64_t more_draws = 0;
     std::string last_common_draw;
-    std::optional<Source> drawn_alone;    ///< the finding of the latest of those draws
+    std::optional<Source> drawn_alone;  ///< the finding of the latest of those draws
     /// By the states before and after: by how many the reference has more draws of its own alone.
     /// What a run draws at another place than the other one leaves the same generator.
     std::unordered_map<std::uint64_t, std::int64_t> alone;

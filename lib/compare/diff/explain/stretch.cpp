@@ -455,8 +455,8 @@ StretchContents contents_of(const Stretch& stretch) {
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
     result.compute_nothing =
-        result.compute_nothing && (computes_nothing(event) ||
-                                   stretch.state.own_draws.are_made_by_other(side, window, index));
+        result.compute_nothing &&
+        (computes_nothing(event) || stretch.state.own_draws.are_made_by_other(side, window, index));
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty())

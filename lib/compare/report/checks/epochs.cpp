@@ -87,8 +87,7 @@ void OrderCollector::see(const Lane& lane, const Block& block) {
     if (result.geometry == nullptr || result.geometry->sizes.size() != 1) continue;
     const bool is_own = event.flags & event_flag::explicit_generator;
     const DrawnOrder order{std::max<std::int64_t>(block.step + (has_trained_ ? 1 : 0), 0),
-                           result.geometry->sizes.front(),
-                           is_own && left_ == event.rng.before};
+                           result.geometry->sizes.front(), is_own && left_ == event.rng.before};
     left_ = is_own ? std::optional(event.rng.after) : std::nullopt;
     if (orders_.empty() || orders_.back().step != order.step) orders_.push_back(order);
     orders_.back().samples = order.samples;
