@@ -110,6 +110,7 @@ StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& tra
     // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
     const std::uint64_t call = calls.call_of(event);
+    if (call != 0) result.all_calls.push_back(call);
     if (event.kind == EventKind::op && event.phase == Phase::forward && !inside_op) {
       result.forward_ops.push_back(KeyHash().add(event.op).value());
       if (result.calls.empty() || result.calls.back() != call) result.calls.push_back(call);
@@ -132,6 +133,9 @@ StepSketch sketch(const std::vector<HeldEvent>& events, const TrainingBegin& tra
         result.read.push_back(key);
     }
   }
+  std::ranges::sort(result.all_calls);
+  result.all_calls.erase(std::unique(result.all_calls.begin(), result.all_calls.end()),
+                         result.all_calls.end());
   keep_smallest(result.parameters);
   keep_smallest(result.data);
   keep_smallest(result.made);

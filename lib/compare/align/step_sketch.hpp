@@ -24,6 +24,7 @@ struct StepSketch {
   std::uint64_t beginning = 0;             ///< the names of its first ops
   std::vector<std::uint64_t> forward_ops;  ///< the name of each op that no other op calls, in order
   std::vector<std::uint64_t> calls;        ///< of the program that ran these ops, in order
+  Keys all_calls;                          ///< that ran any op
   std::size_t backward_passes = 0;         ///< events of backward in a row
 };
 using Sketches = std::vector<StepSketch>;

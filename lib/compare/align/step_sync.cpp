@@ -54,15 +54,24 @@ void leave_out_constants(Sketches& steps) {
   return same_data(a, b) && a.data == b.data;
 }
 
-/// One run uses the same data so many steps later, to the end of what is known of both.
-[[nodiscard]] bool use_the_same_later(const Sketches& later, std::size_t count,
-                                      const Sketches& earlier) {
+/// One run uses the same data so many steps later, to the end of what is known of both. Where the
+/// numbers that order later data are others, its calls of the program come so much later: what it
+/// does after each epoch.
+[[nodiscard]] bool comes_later(const Sketches& later, std::size_t count, const Sketches& earlier) {
   if (count >= later.size()) return false;
   const std::size_t steps = std::min(later.size() - count, earlier.size());
   if (steps < kInRow) return false;
-  for (std::size_t k = 0; k < steps; ++k)
-    if (!mostly_shared(later[k + count].data, earlier[k].data)) return false;
-  return true;
+  bool same_data = true;
+  bool same_calls = true;
+  bool shows_in_calls = false;
+  for (std::size_t k = 0; k < steps; ++k) {
+    const StepSketch& one = later[k + count];
+    same_data = same_data && mostly_shared(one.data, earlier[k].data);
+    if (!same_data && k == 0) return false;
+    same_calls = same_calls && one.all_calls == earlier[k].all_calls;
+    shows_in_calls = shows_in_calls || later[k].all_calls != earlier[k].all_calls;
+  }
+  return same_data || (same_calls && shows_in_calls);
 }
 
 /// The steps consist of the same ops.
@@ -114,8 +123,8 @@ StepGroup StepSync::look(const LaneReader& reference, const LaneReader& candidat
     const bool reference_has_more = *left.reference > *left.candidate;
     const std::uint64_t more =
         reference_has_more ? *left.reference - *left.candidate : *left.candidate - *left.reference;
-    if (reference_has_more && use_the_same_later(a, more, b)) return {more, 0};
-    if (!reference_has_more && use_the_same_later(b, more, a)) return {0, more};
+    if (reference_has_more && comes_later(a, more, b)) return {more, 0};
+    if (!reference_has_more && comes_later(b, more, a)) return {0, more};
   }
   extra_.begin_again(steps_);
   return kOneOfEach;

@@ -582,6 +582,49 @@ TEST_SUITE("steps") {
     CHECK(compared({0, 1, 3, 4, 5, 6, 9}).first()->kind != FindingKind::sequence);
   }
 
+  TEST_CASE("an iteration that one run leaves out is found where later epochs have other orders") {
+    // Each epoch ends with a validation.
+    const auto train = [](RunBuilder& run, bool leaves_out, bool validates) {
+      constexpr int kBatches = 4;
+      constexpr int kLeftOut = 2;
+      const Tensor weight = run.parameter("fc.weight", labelled("w", 8));
+      std::string history;
+      int step = 0;
+      for (int epoch = 0; epoch < 2; ++epoch)
+        for (int batch = 0; batch < kBatches; ++batch) {
+          if (leaves_out && epoch == 0 && batch == kLeftOut) continue;
+          const std::string name =
+              std::to_string(batch) + (leaves_out && epoch > 0 ? "b" : "a") + std::to_string(epoch);
+          history += name;
+          run.step(step++).phase(Phase::data);
+          const Tensor x = run.data(labelled("x" + name, 8));
+          run.phase(Phase::forward);
+          const Tensor y = run.op("aten::mm")
+                               .in(x)
+                               .in(weight)
+                               .stack("train.py:3 train\ty = net(x)\t.")
+                               .out(labelled("y" + history, 8));
+          run.phase(Phase::optimizer);
+          run.op("aten::add_").in(weight).in(y).writes(weight, labelled("w" + history, 8));
+          if (batch + 1 < kBatches || !validates) continue;
+          run.phase(Phase::eval);
+          run.op("aten::exp")
+              .in(weight)
+              .stack("train.py:9 valid\tnet(held_out)\t.")
+              .out(labelled("v" + history));
+        }
+    };
+    const auto compared = [&](bool validates) {
+      return report_of([&](RunBuilder& run) { train(run, false, validates); },
+                       [&](RunBuilder& run) { train(run, true, validates); });
+    };
+    const Report report = compared(true);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->step == 2);
+    CHECK(report.first()->meaning == "the whole step runs in the reference only");
+    CHECK(compared(false).first()->meaning.empty());
+  }
+
   TEST_CASE(
       "a network that one run trains once more is found though all later numbers are others") {
     constexpr int kSteps = 8;
