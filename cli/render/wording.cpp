@@ -44,7 +44,8 @@ bool returns_tensor(const Finding& finding) {
 bool writes_file(const Finding& finding) {
   constexpr std::array kWriters = {std::string_view("torch.save"), kSave};
   return !finding.arguments.empty() &&
-         std::ranges::find(kWriters, finding.arguments.front().of) != kWriters.end();
+         (finding.op == kSave ||
+          std::ranges::find(kWriters, finding.arguments.front().of) != kWriters.end());
 }
 
 bool reads_differences(const Finding& finding) {

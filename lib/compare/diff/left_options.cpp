@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,7 +18,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::string_view kWhen[] = {"saved.optimizer.", "end.optimizer."};
+constexpr std::string_view kSaved = "saved.optimizer.";
+constexpr std::string_view kAtEnd = "end.optimizer.";
 constexpr std::string_view kBecomes = " -> ";
 
 /// Before the numbers of those that threads beside the main one use.
@@ -38,13 +41,13 @@ struct Left {
 
 using LeftByNumber = std::map<std::string_view, Left>;
 
-/// By the optimizer's number.
+/// By the optimizer's number, of what was noted up to a step.
 [[nodiscard]] LeftByNumber left_in(const std::vector<EnvironmentEntry>& entries,
-                                   std::string_view when) {
+                                   std::string_view when, std::int64_t last_step) {
   LeftByNumber left;
   for (const EnvironmentEntry& entry : entries) {
     const std::string_view key = entry.key;
-    if (!key.starts_with(when)) continue;
+    if (!key.starts_with(when) || entry.step > last_step) continue;
     const std::string_view named = key.substr(when.size());
     const std::size_t dot = named.find('.');
     Left& optimizer = left[named.substr(0, dot)];
@@ -144,20 +147,37 @@ void add_reports(const Pair& pair, std::vector<ArgumentReport>& reports) {
       reports.push_back(std::move(*report));
 }
 
+void add_reports(const std::vector<EnvironmentEntry>& reference,
+                 const std::vector<EnvironmentEntry>& candidate, std::string_view when,
+                 std::int64_t last_step, std::vector<ArgumentReport>& reports) {
+  const LeftByNumber left = left_in(reference, when, last_step);
+  const LeftByNumber right = left_in(candidate, when, last_step);
+  std::vector<Pair> pairs;
+  pair_by_number(left, right, pairs);
+  pair_in_sets(left, right, pairs);
+  for (const Pair& pair : pairs) add_reports(pair, reports);
+}
+
 }  // namespace
 
-std::vector<ArgumentReport> left_options(const std::vector<EnvironmentEntry>& reference,
-                                         const std::vector<EnvironmentEntry>& candidate) {
-  std::vector<ArgumentReport> reports;
-  for (const std::string_view when : kWhen) {
-    const LeftByNumber left = left_in(reference, when);
-    const LeftByNumber right = left_in(candidate, when);
-    std::vector<Pair> pairs;
-    pair_by_number(left, right, pairs);
-    pair_in_sets(left, right, pairs);
-    for (const Pair& pair : pairs) add_reports(pair, reports);
+LeftOptions left_options(const std::vector<EnvironmentEntry>& reference,
+                         const std::vector<EnvironmentEntry>& candidate) {
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  std::set<std::int64_t> steps;
+  for (const auto* entries : {&reference, &candidate})
+    for (const EnvironmentEntry& entry : *entries)
+      if (entry.key.starts_with(kSaved)) steps.insert(entry.step);
+  LeftOptions left;
+  std::vector<ArgumentReport> saved;
+  // Only what was saved last is left.
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    saved.clear();
+    add_reports(reference, candidate, kSaved, *step, saved);
+    if (saved.empty()) break;
+    left = {saved, *step};
   }
-  return reports;
+  if (!left.step) add_reports(reference, candidate, kAtEnd, kLast, left.reports);
+  return left;
 }
 
 }  // namespace ulpscope::comparison

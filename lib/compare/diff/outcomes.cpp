@@ -663,20 +663,24 @@ void OutcomeJudge::judge_noted_generators(const Noted& noted) {
 
 /// An optimizer that both runs leave is set otherwise since its last step.
 void OutcomeJudge::judge_left_options(const Noted& noted) {
-  auto differing = left_options(noted.reference, noted.candidate);
-  if (differing.empty()) return;
-  enter_at_ends(FindingKind::arguments,
-                [&](Finding& finding) { finding.arguments = std::move(differing); });
+  LeftOptions differing = left_options(noted.reference, noted.candidate);
+  if (!differing.reports.empty())
+    enter_at_save({differing.step, differing.step}, std::move(differing.reports));
 }
 
 /// A file that both runs save has other keys or whole numbers.
 void OutcomeJudge::judge_saved_files(const Noted& noted) {
-  auto differing = saved_otherwise(noted);
-  if (differing.reports.empty()) return;
-  const auto describe = [&](Finding& finding) { finding.arguments = std::move(differing.reports); };
+  SavedDifference differing = saved_otherwise(noted);
+  if (!differing.reports.empty()) enter_at_save(differing.steps, std::move(differing.reports));
+}
+
+/// Where the runs save a file in these steps; at their ends if that is not known.
+void OutcomeJudge::enter_at_save(const Both<std::optional<std::int64_t>>& steps,
+                                 std::vector<ArgumentReport> reports) {
+  const auto describe = [&](Finding& finding) { finding.arguments = std::move(reports); };
   Both<std::optional<Outcome>> saves;
   for (const Side side : kSides)
-    if (const auto step = on(differing.steps, side)) on(saves, side) = first_save(side, *step);
+    if (const auto step = on(steps, side)) on(saves, side) = first_save(side, *step);
   if (saves.reference && saves.candidate)
     enter(FindingKind::arguments, *saves.reference, *saves.candidate, describe);
   else

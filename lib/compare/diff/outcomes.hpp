@@ -82,6 +82,8 @@ class OutcomeJudge {
   void judge_noted_generators(const Noted& noted);
   void judge_left_options(const Noted& noted);
   void judge_saved_files(const Noted& noted);
+  void enter_at_save(const Both<std::optional<std::int64_t>>& steps,
+                     std::vector<ArgumentReport> reports);
   void judge_last_files(const Noted& noted);
   [[nodiscard]] std::vector<Save> saves_of_main(Side side) const;
   [[nodiscard]] Outcome saved(Side side, const Save& save) const;

@@ -116,7 +116,10 @@ ModuleName module_of(const Scene& scene, Side side, std::uint32_t event) {
                       std::string(named.module_type), std::nullopt};
   };
   const Window& window = *on(scene.windows, side);
-  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
+  // What a file holds is the program's choice, whichever module owns it.
+  const bool saves = window.event(event).op == kSave;
+  const std::uint32_t first = saves ? window.parent(event) : event;
+  for (std::uint32_t up = first; up != kNoIndex; up = window.parent(up))
     if (window.event(up).has_module) return narrowed(scene, side, event, from(window.event(up)));
   const HeldEvent forward = forward_of(scene, side, event);
   if (forward.event != nullptr && forward.event->has_module)

@@ -530,6 +530,29 @@ TEST_SUITE("outcomes") {
     CHECK(report.environment.empty());
   }
 
+  TEST_CASE("what runs save of an optimizer is said of the first save from which on it differs") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor weight = run.parameter("fc.weight", labelled("weight"));
+      run.environment("saved.optimizer.0", "SGD");
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::forward);
+        run.op("aten::mm").in(run.data(labelled("x"))).in(weight).out(labelled("y"));
+        run.phase(Phase::eval);
+        if (step == 0)
+          run.environment("saved.optimizer.0.lr", changed ? "0.4 -> 0.3" : "0.4 -> 0.2");
+        if (step == 1) run.environment("saved.optimizer.0.lr", "0.4 -> 0.2");
+        if (step > 1) run.environment("saved.optimizer.0.lr", changed ? "0.2 -> 0.1" : "");
+        run.op(kSave).in(weight).stack("train.py:7 main\ttorch.save(state)\t.");
+      }
+      run.leaves({weight});
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(says(report, "lr of SGD is 0.2 and 0.1"));
+    CHECK(report.first()->step == 2);
+    CHECK(report.first()->where == "train.py:7");
+    CHECK_FALSE(report.first()->module.has_value());
+  }
+
   TEST_CASE("optimizers of threads are compared as a set") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       for (const char* const key : {"saved.optimizer.t0", "saved.optimizer.t1"})
