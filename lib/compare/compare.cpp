@@ -1,6 +1,7 @@
 #include "ulpscope/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include "compare/align/main_share.hpp"
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
+#include "compare/diff/program_lines.hpp"
 #include "compare/diff/shared_tasks.hpp"
 #include "compare/inside_modules.hpp"
 #include "compare/measure/tensor_bytes.hpp"
@@ -175,6 +177,10 @@ class Comparison {
     note_contributions(result_.records, runs_, pairs);
     result_.found -= place_created_ranks(result_.records, runs_);
     put_in_order(result_.records, options_);
+    result_.found -= merge_processes(result_.records, [&](std::uint32_t rank) -> std::uint64_t {
+      const RankIdentity process = runs_.reference->identity(rank);
+      return process.creator && process.declared.empty() ? *process.creator + 1 : 0;
+    });
     const auto& late = result_.totals.evidence.late_begin;
     for (const auto& ranks : pairs) {
       const auto found = late.find(ranks.reference);
@@ -211,6 +217,11 @@ class Comparison {
                                                    core::counted(record.more_in_step, "more op")));
       if (!record.repeats.empty())
         record.finding.notes.push_back("again in " + steps_words(record.repeats));
+      if (!record.more_ranks.empty())
+        record.finding.notes.push_back(fmt::format(
+            "the same in {}: {} {}",
+            core::counted(record.more_ranks.size(), "more process", "more processes"),
+            record.more_ranks.size() == 1 ? "rank" : "ranks", fmt::join(record.more_ranks, ", ")));
       report.findings.push_back(record.finding);
       if (!record.finding.event.reference && record.finding.event.candidate)
         report.findings.back().step = reported_step(record.candidate_step);

@@ -183,6 +183,7 @@ struct Record {
   bool after_order_event = false;  ///< it follows that event rather than being it
   std::uint64_t more_in_step = 0;  ///< further occurrences in the same step
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
+  std::set<std::uint32_t> more_ranks;  ///< further processes of which it is true
 };
 
 /// As a report has it: empty in setup.

@@ -27,18 +27,23 @@ namespace {
   return facts::Op(finding.op).has(facts::fact::picks) ? std::string() : *text;
 }
 
-[[nodiscard]] std::uint64_t identity(const Record& record) {
-  const Finding& finding = record.finding;
+/// In whichever rank.
+[[nodiscard]] KeyHash identity_in_process(const Finding& finding) {
   KeyHash hash;
   hash.add(static_cast<std::uint64_t>(finding.kind)).add(std::uint64_t{finding.diverges});
-  hash.add(std::uint64_t{finding.rank}).add(finding.lane).add(finding.op).add(finding.overload);
-  hash.add(finding.where);
+  hash.add(finding.lane).add(finding.op).add(finding.overload).add(finding.where);
   if (finding.kind != FindingKind::sequence)
     hash.add(finding.root).add(finding.module.value_or(""));
   for (const ArgumentReport& argument : finding.arguments)
     hash.add(argument.name)
         .add(value_of(finding, argument.reference))
         .add(value_of(finding, argument.candidate));
+  return hash;
+}
+
+[[nodiscard]] std::uint64_t identity(const Record& record) {
+  KeyHash hash = identity_in_process(record.finding);
+  hash.add(std::uint64_t{record.finding.rank});
   for (const Side side : kSides) {
     hash.add(std::uint64_t{on(record.evidence.alone, side).size()});
     for (const std::string& op : on(record.evidence.alone, side)) hash.add(op);
@@ -81,6 +86,27 @@ void merge_by_line(std::vector<Record>& records) {
     kept.push_back(std::move(record));
   }
   records = std::move(kept);
+}
+
+std::size_t merge_processes(std::vector<Record>& records,
+                            const std::function<std::uint64_t(std::uint32_t)>& group_of) {
+  std::unordered_map<std::uint64_t, std::size_t> known;
+  std::vector<Record> kept;
+  for (Record& record : records) {
+    const std::uint64_t group = group_of(record.ranks.reference);
+    if (group != 0 && is_known_by_line(record.finding)) {
+      const std::uint64_t key = identity_in_process(record.finding).add(group).value();
+      const auto [at, is_new] = known.try_emplace(key, kept.size());
+      if (!is_new && kept[at->second].finding.rank != record.finding.rank) {
+        kept[at->second].more_ranks.insert(record.finding.rank);
+        continue;
+      }
+    }
+    kept.push_back(std::move(record));
+  }
+  const std::size_t removed = records.size() - kept.size();
+  records = std::move(kept);
+  return removed;
 }
 
 }  // namespace ulpscope::comparison

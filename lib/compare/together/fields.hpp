@@ -82,7 +82,7 @@ ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, candidate_step,
                 order_step, lane_order, after_forward, order_event, after_order_event, more_in_step,
-                repeats)
+                repeats, more_ranks)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, extra_names,
                 extra_numbers, extra_saves, unread, extra_draws, shared_generators, raced,
                 touched_alone, too_many)
