@@ -17,7 +17,7 @@ from tutorial import environment
 
 # What only a GPU's recording, a training in Python, a program's own words or how it ends bring.
 NOT_HERE = ("device.", "rng.device.", "cuda.", "cudnn.", "cublas.", "triton.", "env_now.", "capture.", "note.",
-            "end.generator", "end.optimizer.", "saved.", "end.threads", "process.tasks", "torch.git",
+            "end.generator", "end.optimizer.", "saved.", "end.threads", "process.tasks", "process.loads", "torch.git",
             "program.exit_code")
 
 

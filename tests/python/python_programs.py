@@ -242,13 +242,14 @@ def early_batches(tools):
 
 def other_workers(tools):
     """How many workers load the data changes nothing, unless they draw: each of them does that by itself."""
-    runs = {"two": ["2"], "three": ["3"], "none": ["0"], "two_noisy": ["2", "noise"], "three_noisy": ["3", "noise"]}
+    runs = {"two": ["2", "0"], "three": ["3", "0"], "none": ["0", "0"], "one_and_two": ["1", "2"],
+            "two_noisy": ["2", "0", "noise"], "three_noisy": ["3", "0", "noise"]}
     for name, flags in runs.items():
         tools.record(name, "workers", *flags)
-    for other in ("three", "none"):
-        code, report = tools.compare("two", other)
+    for one, other in (("two", "three"), ("two", "none"), ("one_and_two", "two")):
+        code, report = tools.compare(one, other)
         if code != 0:
-            yield f"two and {other}: exit code {code}, {report['summary']}"
+            yield f"{one} and {other}: exit code {code}, {report['summary']}"
     code, report = tools.compare("two_noisy", "three_noisy")
     found = [(finding["rank"], finding["kind"]) for finding in report["findings"] if finding["diverges"]]
     if code != 1 or found != [(0, "data")] or report["causes"][0]["id"] != "worker":

@@ -271,31 +271,47 @@ class SharedData {
 [[nodiscard]] std::optional<Both<std::size_t>> joined_by_calls(const Ahead& reference,
                                                                const Ahead& candidate,
                                                                const CountStepsLeft& count_left) {
-  const auto are_known = [](const StepSketch& step) {
-    return !step.calls.empty() && std::ranges::find(step.calls, 0) == step.calls.end();
+  const auto calls_of = [](const Ahead& steps) {
+    Keys calls;
+    for (const StepSketch& step : steps)
+      calls.insert(calls.end(), step.calls.begin(), step.calls.end());
+    std::ranges::sort(calls);
+    return calls;
   };
-  const auto calls_of = [](const StepSketch& step) {
-    Keys calls = step.calls;
+  // What only one run calls says nothing of the other one.
+  const Keys shared_calls = common(calls_of(reference), calls_of(candidate));
+  const auto without_others = [&](const StepSketch& step) {
+    std::vector<std::uint64_t> calls = step.calls;
+    std::erase_if(calls, [&](std::uint64_t call) {
+      return call != 0 && !std::ranges::binary_search(shared_calls, call);
+    });
+    return calls;
+  };
+  const auto are_known = [](const std::vector<std::uint64_t>& calls) {
+    return !calls.empty() && std::ranges::find(calls, 0) == calls.end();
+  };
+  const auto set_of = [](Keys calls) {
     std::ranges::sort(calls);
     calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
     return calls;
   };
-  const bool reference_is_one = calls_of(reference[0]).size() >= calls_of(candidate[0]).size();
-  const Ahead& one = reference_is_one ? reference : candidate;
+  const bool reference_is_one =
+      set_of(without_others(reference[0])).size() >= set_of(without_others(candidate[0])).size();
+  const auto calls_of_one = without_others(reference_is_one ? reference[0] : candidate[0]);
+  if (!are_known(calls_of_one)) return std::nullopt;
+  const Keys wanted = set_of(calls_of_one);
   const Ahead& several = reference_is_one ? candidate : reference;
-  if (!are_known(one[0])) return std::nullopt;
-  const Keys wanted = calls_of(one[0]);
   Keys found;
   for (std::size_t count = 1; count <= std::min(several.size(), kMostJoined); ++count) {
-    const StepSketch& step = several[count - 1];
-    const Keys calls = calls_of(step);
-    if (!are_known(step) || step.calls.front() != one[0].calls.front() ||
-        !std::ranges::includes(wanted, calls))
+    const auto calls = without_others(several[count - 1]);
+    if (calls.empty()) continue;
+    const bool begins_otherwise =
+        calls.front() == several[count - 1].calls.front() && calls.front() != calls_of_one.front();
+    if (!are_known(calls) || begins_otherwise || !std::ranges::includes(wanted, set_of(calls)))
       return std::nullopt;
-    Keys all;
-    std::ranges::set_union(found, calls, std::back_inserter(all));
-    found = std::move(all);
-    if (found != wanted || step.calls.back() != one[0].calls.back()) continue;
+    found.insert(found.end(), calls.begin(), calls.end());
+    found = set_of(found);
+    if (found != wanted || calls.back() != calls_of_one.back()) continue;
     if (count == 1) return std::nullopt;
     const Both<std::size_t> end =
         reference_is_one ? Both<std::size_t>{1, count} : Both<std::size_t>{count, 1};

@@ -1,6 +1,7 @@
 #include "compare/align/task_ranks.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace ulpscope::comparison {
@@ -24,6 +25,23 @@ namespace {
          });
 }
 
+/// "0 of 2"; empty if it is not known which of how many workers of its loader it is.
+[[nodiscard]] std::string number_among_workers(const Run& run, std::uint32_t rank) {
+  for (const EnvironmentEntry& setting : run.environment(rank))
+    if (setting.key == "process.loads") return setting.value;
+  return {};
+}
+
+/// The workers of all loaders, one loader after the other.
+[[nodiscard]] bool are_the_same(const Run& reference, const std::set<std::uint32_t>& ranks,
+                                const Run& candidate, const std::set<std::uint32_t>& others) {
+  return std::equal(ranks.begin(), ranks.end(), others.begin(), others.end(),
+                    [&](std::uint32_t rank, std::uint32_t other) {
+                      return number_among_workers(reference, rank) ==
+                             number_among_workers(candidate, other);
+                    });
+}
+
 }  // namespace
 
 std::set<std::uint32_t> TaskRanks::without_partner(Side side) const {
@@ -40,7 +58,9 @@ TaskRanks task_ranks(const Both<const Run*>& runs) {
       if (loads_data(*on(runs, side), rank)) on(ranks.loaders, side).insert(rank);
     }
   if (ranks.all.reference.size() != 1 || ranks.all.candidate.size() != 1) ranks.shared = ranks.all;
-  if (ranks.loaders.reference.size() == ranks.loaders.candidate.size()) ranks.loaders = {};
+  if (are_the_same(*runs.reference, ranks.loaders.reference, *runs.candidate,
+                   ranks.loaders.candidate))
+    ranks.loaders = {};
   return ranks;
 }
 

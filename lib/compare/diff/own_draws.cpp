@@ -1,5 +1,7 @@
 #include "compare/diff/own_draws.hpp"
 
+#include <algorithm>
+
 #include "compare/model/draws.hpp"
 #include "compare/model/hash.hpp"
 
@@ -18,6 +20,10 @@ namespace {
 
 bool OwnDraws::are_made_by_other(Side side, const Window& window, std::uint32_t op) {
   bool any = false;
+  const auto& slots = window.event(op).slots;
+  if (std::any_of(slots.begin(), slots.end(),
+                  [](const Slot& slot) { return slot.role == Role::mutated; }))
+    return false;
   for (std::uint32_t index = op; index < window.end(op); ++index) {
     const Event& event = window.event(index);
     if (!drew(event)) continue;

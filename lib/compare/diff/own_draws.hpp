@@ -18,7 +18,8 @@ class OwnDraws {
   OwnDraws(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks)
       : runs_(runs), ranks_(ranks) {}
 
-  /// Whether an op of `side` draws, and the other run makes all of its draws, too, at any time.
+  /// Whether an op of `side` draws into new memory, and the other run makes all of its draws, too,
+  /// at any time.
   [[nodiscard]] bool are_made_by_other(Side side, const Window& window, std::uint32_t op);
 
  private:

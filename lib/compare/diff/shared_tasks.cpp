@@ -14,6 +14,7 @@
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -44,16 +45,6 @@ namespace {
 class SharedTasks {
  public:
   explicit SharedTasks(Totals& totals) : totals_(totals) {}
-
-  /// Of a worker of a DataLoader.
-  void read_loader(const Run& run, std::uint32_t rank, Side side) {
-    for (const Lane& lane : run.lanes(rank))
-      for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
-        const Block block = run.block(rank, lane.id, index);
-        for (const Event& event : block.events)
-          if (is_work(event)) count_work(event, key_of_work(event), side);
-      }
-  }
 
   /// @param shared it has no partner that its events are compared with
   void read(const Run& run, std::uint32_t rank, Side side, bool shared) {
@@ -96,7 +87,6 @@ class SharedTasks {
       const auto alone = static_cast<std::uint64_t>(std::abs(more));
       (more > 0 ? totals_.coverage.only_reference : totals_.coverage.only_candidate) += alone;
       unequal.events += alone;
-      if (saves_.contains(content)) unequal.saves += alone;
     }
     unequal.contents = count_unequal(left_);
     for (const auto& [content, more] : freed_)
@@ -120,7 +110,6 @@ class SharedTasks {
   };
 
   void count_work(const Event& event, std::uint64_t key, Side side) {
-    if (event.op == kSave) saves_.insert(key);
     std::int64_t& more = balance_[key];
     const bool has_equal = side == Side::candidate && more > 0;
     more += side == Side::reference ? 1 : -1;
@@ -149,12 +138,50 @@ class SharedTasks {
   Totals& totals_;
   /// Events by content: by how many the reference has more of them than the candidate.
   std::unordered_map<std::uint64_t, std::int64_t> balance_;
-  std::set<std::uint64_t> saves_;       ///< which of these save a tensor
   std::map<Left, std::int64_t> freed_;  ///< as balance_
   /// A task's memory stands at the end of later ones too: how often does not count.
   Contents left_;
   Contents unfilled_;  ///< no op has filled it
 };
+
+/// Its settings say what a process has saved beside tensors.
+[[nodiscard]] bool saves_files(const Run& run, std::uint32_t rank) {
+  const std::vector<EnvironmentEntry> settings = run.environment(rank);
+  return std::ranges::any_of(
+      settings, [](const EnvironmentEntry& setting) { return setting.key.starts_with("saved."); });
+}
+
+[[nodiscard]] LoaderResults compare_loaders(const Both<const Run*>& runs, const TaskRanks& ranks,
+                                            Coverage& coverage) {
+  LoaderResults results;
+  bool reads = false;
+  std::unordered_map<std::uint64_t, std::int64_t> balance;
+  for (const Side side : kSides)
+    for (const std::uint32_t rank : on(ranks.loaders, side)) {
+      const Run& run = *on(runs, side);
+      results.saved = results.saved || saves_files(run, rank);
+      for (const Lane& lane : run.lanes(rank))
+        for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index)
+          for (const Block block = run.block(rank, lane.id, index);
+               const Event& event : block.events) {
+            if (!is_work(event)) continue;
+            results.saved = results.saved || event.op == kSave;
+            reads =
+                reads || gives_number(event) || facts::Op(event.op).has(facts::fact::leaves_run);
+            balance[key_of_work(event)] += side == Side::reference ? 1 : -1;
+            coverage.aligned += side == Side::candidate ? 1 : 0;
+          }
+    }
+  std::uint64_t alone = 0;
+  for (const auto& [key, more] : balance) {
+    const auto count = static_cast<std::uint64_t>(std::abs(more));
+    (more > 0 ? coverage.only_reference : coverage.only_candidate) += count;
+    coverage.aligned -= more < 0 ? count : 0;
+    alone += count;
+  }
+  if (reads) results.events = alone;
+  return results;
+}
 
 }  // namespace
 
@@ -164,12 +191,8 @@ UnequalTasks compare_shared_tasks(const Both<const Run*>& runs, const TaskRanks&
   for (const Side side : kSides)
     for (const std::uint32_t rank : on(ranks.all, side))
       tasks.read(*on(runs, side), rank, side, on(ranks.shared, side).contains(rank));
-  SharedTasks loaders(totals);
-  for (const Side side : kSides)
-    for (const std::uint32_t rank : on(ranks.loaders, side))
-      loaders.read_loader(*on(runs, side), rank, side);
   UnequalTasks unequal = tasks.unequal();
-  unequal.saves = loaders.unequal().saves;
+  unequal.of_loaders = compare_loaders(runs, ranks, totals.coverage);
   return unequal;
 }
 

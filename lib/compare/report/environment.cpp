@@ -50,15 +50,16 @@ constexpr std::array<std::string_view, 14> kHarmless{"*.TORCH_LOGS",
 
 /// What recording itself brings along, and what both ends of a process are like, which is judged as
 /// its outcomes are.
-constexpr std::array<std::string_view, 9> kOwn{"capture.*",
-                                               "env.ULPSCOPE_*",
-                                               "env_now.ULPSCOPE_*",
-                                               "env.LD_PRELOAD",
-                                               "env_now.LD_PRELOAD",
-                                               "library.libulpscope*",
-                                               "begin.*",
-                                               "end.*",
-                                               "saved.*"};
+constexpr std::array<std::string_view, 10> kOwn{"capture.*",
+                                                "env.ULPSCOPE_*",
+                                                "env_now.ULPSCOPE_*",
+                                                "env.LD_PRELOAD",
+                                                "env_now.LD_PRELOAD",
+                                                "library.libulpscope*",
+                                                "begin.*",
+                                                "end.*",
+                                                "saved.*",
+                                                "process.*"};
 
 template <std::size_t Count>
 [[nodiscard]] bool matches(const std::array<std::string_view, Count>& patterns,

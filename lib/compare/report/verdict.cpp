@@ -44,9 +44,14 @@ namespace {
   if (const std::uint64_t contents = outlook.unequal_tasks.contents; contents > 0)
     return fmt::format("tasks of a pool leave {}, changed outside of recorded ops, in one run only",
                        core::counted(contents, "tensor"));
-  if (const std::uint64_t saves = outlook.unequal_tasks.saves; saves > 0)
-    return fmt::format("worker processes of a DataLoader save {} that the other run's do not save",
-                       core::counted(saves, "tensor"));
+  const LoaderResults& of_loaders = outlook.unequal_tasks.of_loaders;
+  if (of_loaders.saved)
+    return "worker processes of DataLoaders save files, and the runs have different ones of them";
+  if (of_loaders.events > 0)
+    return fmt::format(
+        "the program reads numbers or arrays in worker processes of DataLoaders, of which the runs "
+        "have different ones, and {} there {} no equal in the other run",
+        core::counted(of_loaders.events, "event"), of_loaders.events == 1 ? "has" : "have");
   if (outlook.injected)
     return fmt::format("the {} was given values of another run, so its results are not its own",
                        name(*outlook.injected));

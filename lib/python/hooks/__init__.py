@@ -7,7 +7,7 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 import atexit
 
 from . import (
-    compilation, cpp_graphs, cpp_kernels, generators, modules, optimizers, orders, pools,
+    compilation, cpp_graphs, cpp_kernels, generators, loaders, modules, optimizers, orders, pools,
     program, saves, trees, triton_kernels,
 )
 from .capture import finish, finish_before_exit
@@ -17,6 +17,7 @@ after_import("torch.nn.modules.module", modules.follow)
 after_import("torch.compiler", modules.follow_tracing)
 after_import("torch.optim.optimizer", optimizers.follow)
 after_import("torch.serialization", saves.follow)
+after_import("torch.utils.data._utils.worker", loaders.follow)
 after_import("safetensors.torch", saves.follow_safetensors)
 after_import("torch._dynamo.callback", compilation.follow_compilers)
 after_import("torch._dynamo.eval_frame", trees.follow_wrappers)

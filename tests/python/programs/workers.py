@@ -1,6 +1,6 @@
 """A loader that shuffles and has several workers.
 
-Usage: workers.py WORKERS [noise]
+Usage: workers.py WORKERS WORKERS_OF_VALIDATION [noise]
 
 noise: each worker adds what it draws.
 """
@@ -27,7 +27,7 @@ class Samples(Dataset):
         return sample, index % 3
 
 
-def main(workers, noise):
+def main(workers, workers_of_validation, noise):
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = nn.Linear(6, 3)
@@ -37,8 +37,11 @@ def main(workers, noise):
             optimizer.zero_grad()
             nn.functional.cross_entropy(model(samples), labels).backward()
             optimizer.step()
+    with torch.no_grad():
+        for samples, _ in DataLoader(Samples(False), batch_size=8, num_workers=workers_of_validation):
+            model(samples)
     print_digest(model)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), "noise" in sys.argv)
+    main(int(sys.argv[1]), int(sys.argv[2]), "noise" in sys.argv)

@@ -136,7 +136,8 @@ TEST_SUITE("shared tasks") {
 TEST_SUITE("workers of a DataLoader") {
   /// Of each process the batches that it makes; `read` are those that the program takes.
   const auto loading = [](const std::vector<std::vector<int>>& workers, int read,
-                          const std::string& made = "batch", bool saves = false) {
+                          const std::string& made = "batch", std::string_view then = {},
+                          const std::string& loader = "of 9") {
     auto run = std::make_unique<RanksRun>();
     RunBuilder main;
     const Tensor weight = main.parameter("fc.weight", labelled("weight"));
@@ -150,11 +151,12 @@ TEST_SUITE("workers of a DataLoader") {
     for (const std::vector<int>& batches : workers) {
       RunBuilder builder;
       builder.rank(++number).thread_name("pt_data_worker").without_outcomes();
+      builder.environment("process.loads", std::to_string(number) + " " + loader);
       for (const int batch : batches) {
         const Tensor x = builder.op("aten::stack")
                              .in(builder.data(labelled("sample" + std::to_string(batch))))
                              .out(labelled(made + std::to_string(batch)));
-        if (saves) builder.event(EventKind::op, kSave).in(x);
+        if (!then.empty()) builder.op(then).in(x);
       }
       run->add(number, builder.build(), {true, "", 0, 0, 0, number - 1, true});
     }
@@ -185,14 +187,31 @@ TEST_SUITE("workers of a DataLoader") {
     CHECK(find_cause(report, "worker") != nullptr);
   }
 
-  TEST_CASE("what another number of them saves otherwise is unknown") {
-    CHECK(compare(*loading({{0, 2}, {1}}, 3, "batch", true),
-                  *loading({{0}, {1}, {2}}, 3, "batch", true))
-              .verdict == Verdict::identical);
-    const Report report = compare(*loading({{0, 2}, {1}}, 3, "batch", true),
-                                  *loading({{0}, {1}, {2}}, 3, "batch", false));
+  TEST_CASE("what another number of them saves is unknown") {
+    const Report report = compare(*loading({{0, 2}, {1}}, 3, "batch", kSave),
+                                  *loading({{0}, {1}, {2}}, 3, "batch", kSave));
     CHECK(report.verdict == Verdict::inconclusive);
-    CHECK(has(report.summary, "worker processes of a DataLoader save 3 tensors"));
+    CHECK(has(report.summary, "worker processes of DataLoaders save files"));
+  }
+
+  TEST_CASE("what the program reads in another number of them is to be the same") {
+    const auto compared = [&](const std::string& op, int batches) {
+      return compare(*loading({{0, 2}, {1}}, 3, "batch", op),
+                     *loading({{0}, {1}, {batches}}, 3, "batch", op));
+    };
+    CHECK(compared("aten::resolve_conj", 2).verdict == Verdict::identical);
+    CHECK(compared("aten::exp", 5).verdict == Verdict::identical);
+    const Report report = compared("aten::resolve_conj", 5);
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "reads numbers or arrays in worker processes"));
+  }
+
+  TEST_CASE("as many of them that belong to other loaders are others") {
+    const auto two = loading({{0, 2}, {1, 3}}, 4, "batch", {}, "of 2");
+    CHECK(compare(*two, *loading({{0, 1}, {2, 3}}, 4, "batch", {}, "of 1")).verdict ==
+          Verdict::identical);
+    CHECK(compare(*two, *loading({{0, 1}, {2, 3}}, 4, "batch", {}, "of 2")).verdict ==
+          Verdict::diverged);
   }
 
   TEST_CASE("as many of them are compared one by one") {

@@ -48,6 +48,14 @@ namespace {
   });
 }
 
+/// What one run alone does has gradients: it changes the model as well.
+[[nodiscard]] bool trains_alone(const Case& of) {
+  return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+    return std::ranges::any_of(on(of.evidence().alone_names, side),
+                               [](const std::string& name) { return !parameter_of(name).empty(); });
+  });
+}
+
 /// Only one run draws, and the next draw that both make differs.
 [[nodiscard]] bool shifts_the_stream(const Case& of) {
   const bool weights_too = !of.finding().step && of.runs().other_start;
@@ -140,8 +148,8 @@ std::optional<Cause> rng_shift(const Case& of) {
   if (const auto* const generator = shifted_generator(of))
     return shifted_by_draws_elsewhere(of, *generator);
   if (shifts_the_stream(of)) {
-    Cause cause = of.cause("rng-shift",
-                           of.evidence().draws.empty() ? Confidence::likely : Confidence::certain);
+    const bool certain = !of.evidence().draws.empty() && !trains_alone(of);
+    Cause cause = of.cause("rng-shift", certain ? Confidence::certain : Confidence::likely);
     const bool shows = of.effect() && of.effect()->drawn;
     cause.evidence = {
         shows ? fmt::format("among the ops that only one run has some draw random numbers, and {} "
