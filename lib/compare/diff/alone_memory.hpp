@@ -40,7 +40,9 @@ class AloneMemory {
   void returned(const Event& op);
   /// Takes in what an op reads, and the ops that it calls; before what it writes.
   /// @param has_partner its results are compared with another op's
-  void read(const Window& window, std::uint32_t item, bool has_partner);
+  /// @param same both partners are given the same contents: only then do their results say that
+  /// what they read is the same
+  void read(const Window& window, std::uint32_t item, bool has_partner, bool same = true);
 
   /// Memory that ops of both runs have made, and what was last written there.
   struct Change {
@@ -105,7 +107,7 @@ class AloneMemory {
   [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
   [[nodiscard]] std::vector<std::uint64_t> sources_of(const Event& op) const;
 
-  void note_read(const Slot& slot, bool has_partner, bool outermost);
+  void note_read(const Slot& slot, bool has_partner, bool same, bool outermost);
   /// An op with a partner reads or writes the slot: what it reads was compared.
   void settle(const Slot& slot);
 

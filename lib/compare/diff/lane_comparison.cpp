@@ -13,6 +13,7 @@
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/units.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
@@ -87,9 +88,14 @@ bool LaneComparison::advance(const Ensure& ensure) {
           index != kNoIndex)
         take(side, index);
   };
+  // Once the runs have diverged, what they are given differs for other reasons, too.
+  const bool any_alone = state_.alone_memory.reference.any() || state_.alone_memory.candidate.any();
+  const bool same = !entry.aligned() || !any_alone || state_.book.diverges() ||
+                    input_key(scene.windows.reference->event(at.reference)) ==
+                        input_key(scene.windows.candidate->event(at.candidate));
   visit([&](Side side, std::uint32_t index) {
     const Window& window = *on(scene.windows, side);
-    on(state_.alone_memory, side).read(window, index, entry.aligned());
+    on(state_.alone_memory, side).read(window, index, entry.aligned(), same);
   });
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
