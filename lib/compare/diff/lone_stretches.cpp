@@ -112,6 +112,8 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
       on(state_.saved_alone, side).push_back({content_of(slot), source});
   if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
+    for (const Slot& slot : window.event(inner).slots)
+      if (slot.flags & slot_flag::changed) on(state_.seen_changed, side).insert(slot.storage);
     state_.ledger.enter(
         differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}), source);
     write_alone(state_, scene, side, inner, source);

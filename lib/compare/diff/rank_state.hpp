@@ -175,6 +175,8 @@ struct RankState {
   /// Storages that no op has filled, with different bytes when an op handed them back, and that no
   /// op has computed with since.
   Both<std::unordered_set<std::uint64_t>> handed_back;
+  /// Storages of which an op of one run alone saw that they had changed outside of recorded ops.
+  Both<std::unordered_set<std::uint64_t>> seen_changed;
   Both<std::vector<Freed>> freed;
   Both<std::vector<SavedAlone>> saved_alone;
   RngTracker rng;

@@ -553,6 +553,39 @@ TEST_SUITE("outcomes") {
     CHECK_FALSE(report.first()->module.has_value());
   }
 
+  TEST_CASE("a tensor that one run alone makes stands though the op that reads it gives the same") {
+    const auto compared = [](bool stands) {
+      return report_of([stands](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("exp"));
+        std::vector<Tensor> left{x};
+        if (changed) left.push_back(run.op("aten::gelu").in(x).out(labelled("gelu")));
+        left.push_back(run.op("aten::softmax").in(left.back()).out(labelled("ones")));
+        run.op("aten::sum").in(left.back()).out(labelled("sum"));
+        if (changed && !stands) left.erase(left.begin() + 1);
+        run.leaves(left);
+      });
+    };
+    CHECK(compared(false).verdict == Verdict::identical);
+    const Report report = compared(true);
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::gelu");
+  }
+
+  TEST_CASE("a write that an op of one run alone has seen is an outcome") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("exp"));
+      if (changed) {
+        run.overwrite(x, labelled("by hand"));
+        run.op("aten::reshape").in(x).flag(event_flag::view).returns_view(x);
+      }
+      run.leaves({x});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("optimizers of threads are compared as a set") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       for (const char* const key : {"saved.optimizer.t0", "saved.optimizer.t1"})
