@@ -377,8 +377,8 @@ void OutcomeJudge::judge_rest(Side side) {
       continue;
     }
     const Outcome* const partner = partner_of(side, outcome);
-    const bool changed = (slot.flags & slot_flag::changed) ||
-                         on(state_.seen_changed, side).contains(slot.storage);
+    const bool changed =
+        (slot.flags & slot_flag::changed) || on(state_.seen_changed, side).contains(slot.storage);
     if (partner == nullptr && !changed && alone.is_copy(slot)) {
       judge_copy(side, outcome);
       continue;
