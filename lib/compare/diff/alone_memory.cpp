@@ -10,8 +10,7 @@ namespace ulpscope::comparison {
 /// The contents that an op reads, and those that led to them.
 std::vector<Content> AloneMemory::given_to(const Event& op) const {
   constexpr std::uint32_t kUnread = slot_flag::undefined | slot_flag::no_digest |
-                                    slot_flag::uninitialised | slot_flag::overwritten |
-                                    slot_flag::metadata_only;
+                                    slot_flag::overwritten | slot_flag::metadata_only;
   std::vector<Content> given;
   const auto add = [&](const Content& content) {
     if (given.size() < kContentsKept &&

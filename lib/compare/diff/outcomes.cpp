@@ -202,6 +202,7 @@ void OutcomeJudge::read(Side side) {
 void OutcomeJudge::keep(Side side, const Slot& slot) {
   on(storages_, side).insert(slot.storage);
   if (is_known(slot)) on(contents_, side).insert(content_of(slot));
+  if (is_unfilled(slot)) on(unfilled_contents_, side).insert(content_of(slot));
 }
 
 void OutcomeJudge::read(Side side, const Lane& lane) {
@@ -438,7 +439,10 @@ bool OutcomeJudge::leaves_copy_like(Side side, const Slot& copy) const {
 /// of what was there before the end it is. Where both keep one, they have kept it at other times.
 void OutcomeJudge::judge_copy(Side side, const Outcome& outcome) {
   const Slot& copy = *outcome.slot;
-  if (on(contents_, the_other(side)).contains(content_of(copy))) return;
+  const Content content = content_of(copy);
+  if (on(contents_, the_other(side)).contains(content) ||
+      on(unfilled_contents_, the_other(side)).contains(content))
+    return;
   const std::optional<Source> why = reason(side, outcome);
   if (why && outcome.stands && leaves_copy_like(the_other(side), copy))
     blame(*why, [](Record& record) {

@@ -102,6 +102,7 @@ class OutcomeJudge {
   RankState& state_;
   Both<Outcomes> left_;
   Both<std::set<Content>> contents_;
+  Both<std::set<Content>> unfilled_contents_;  ///< of memory that no recorded op has filled
   Both<std::set<std::uint64_t>> storages_;
   /// Storages that were there before the steps that are compared, where those are shifted.
   Both<std::optional<std::set<std::uint64_t>>> storages_before_;

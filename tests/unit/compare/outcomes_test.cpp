@@ -573,6 +573,22 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::gelu");
   }
 
+  TEST_CASE("a copy of memory that no recorded op has filled is no tensor more") {
+    const auto compared = [](std::string_view made) {
+      return report_of([made](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor inherited =
+            run.op("aten::empty").out_uninitialised(labelled("of the parent process"));
+        std::vector<Tensor> left{inherited};
+        if (changed) left.push_back(run.op("aten::mul").in(inherited).out(labelled(made)));
+        run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+        run.leaves(left);
+      });
+    };
+    CHECK(compared("of the parent process").verdict == Verdict::identical);
+    CHECK(compared("of its own").verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a write that an op of one run alone has seen is an outcome") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
