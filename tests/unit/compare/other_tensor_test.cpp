@@ -614,4 +614,23 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].kind == FindingKind::arguments);
     CHECK(report.findings[0].arguments.at(0).candidate == "experts.1.weight");
   }
+
+  TEST_CASE(
+      "what setup made in a different order of operands is no difference if the result is not") {
+    const auto compared = [](std::string_view result) {
+      return report_of([result](RunBuilder& run, bool changed) {
+        run.phase(Phase::setup);
+        const Tensor a = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("a"));
+        const Tensor b = run.op("aten::sin").in(run.data(labelled("x"))).out(labelled("b"));
+        run.step(0).phase(Phase::data);
+        run.op("aten::mul")
+            .in(changed ? b : a)
+            .in(changed ? a : b)
+            .out(labelled(changed ? result : "a b"));
+        run.leaves({a, b});
+      });
+    };
+    CHECK(compared("a b").verdict == Verdict::identical);
+    CHECK(compared("b a").verdict == Verdict::diverged);
+  }
 }

@@ -26,6 +26,11 @@ namespace {
   return read.reference == read.candidate;
 }
 
+/// The order of its operands does not matter, as of the two sides of a sum.
+[[nodiscard]] bool changes_nothing(const OpPair& ops) {
+  return ops.arguments.values.empty() && gives_the_same(ops);
+}
+
 /// Both runs have these tensors, but do not give the op the same ones.
 void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
                   const std::vector<ArgumentReport>& given) {
@@ -40,8 +45,7 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
     return ops.propagated(*ops.lane.other_model);
   }
   const bool same_tensors = reads_the_same_reordered(ops);
-  // Such as the two sides of a sum.
-  const bool no_matter = same_tensors && ops.arguments.values.empty() && gives_the_same(ops);
+  const bool no_matter = same_tensors && changes_nothing(ops);
   const auto options = other_options(ops.scene, ops.at);
   const std::uint64_t key = !options.empty() ? ops.state.option_keys.of(ops.scene, ops.at, options)
                             : other_model    ? 0
@@ -236,6 +240,12 @@ void enter_fresh(OpPair& ops, FindingKind kind, const std::vector<const SlotPair
       ops.differ(slot->reference, slot->candidate, *ops.lane.last_source);
     return ops.propagated(*ops.lane.last_source);
   }
+  const bool same_tensors = fresh.size() > 1 && reads_the_same_reordered(ops);
+  if (kind == FindingKind::data && same_tensors && changes_nothing(ops)) {
+    ops.inputs_differ = false;
+    ops.judgement.differs = false;
+    return;
+  }
   const auto is_fresh = [&](const SlotPair& slot) {
     return std::any_of(fresh.begin(), fresh.end(),
                        [&](const SlotPair* one) { return &one->any() == &slot.any(); });
@@ -249,7 +259,7 @@ void enter_fresh(OpPair& ops, FindingKind kind, const std::vector<const SlotPair
         std::vector<SlotPair> told = ops.slots;
         if (kind == FindingKind::data) std::stable_partition(told.begin(), told.end(), is_fresh);
         add_tensors(record, told);
-        record.evidence.same_tensors = fresh.size() > 1 && reads_the_same_reordered(ops);
+        record.evidence.same_tensors = same_tensors;
         describe_all(ops, record, kind, fresh);
       });
   if (harmless) {
