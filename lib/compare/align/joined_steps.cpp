@@ -265,9 +265,8 @@ class SharedData {
   return have_more_left(*end, count_left) ? end : std::nullopt;
 }
 
-/// Steps of which each run's together have their forwards in the same calls of the program, in one
-/// step of one run and several of the other one. Where no step is left over for those, a call is
-/// left out.
+/// One step of one run, and so many of the other one that their forwards are in the same calls of
+/// the program. If that run does not have more steps left, it has left a call out instead.
 [[nodiscard]] std::optional<Both<std::size_t>> joined_by_calls(const Ahead& reference,
                                                                const Ahead& candidate,
                                                                const CountStepsLeft& count_left) {
@@ -278,7 +277,7 @@ class SharedData {
     std::ranges::sort(calls);
     return calls;
   };
-  // What only one run calls says nothing of the other one.
+  // A call that only one run makes says nothing.
   const Keys shared_calls = common(calls_of(reference), calls_of(candidate));
   const auto without_others = [&](const StepSketch& step) {
     std::vector<std::uint64_t> calls = step.calls;
