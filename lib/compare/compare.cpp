@@ -140,15 +140,16 @@ class Comparison {
   }
 
   void name_lone_ranks() {
-    for (const Side side : kSides)
+    for (const Side side : kSides) {
+      const std::set<std::uint32_t> without_partner = task_ranks_.without_partner(side);
       for (const std::uint32_t rank : on(runs_, side)->ranks()) {
         const bool has_partner =
             std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
                         [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
-        const bool shares_tasks = task_ranks_.without_partner(side).contains(rank);
-        if (!has_partner && !shares_tasks && computes(*on(runs_, side), rank))
+        if (!has_partner && !without_partner.contains(rank) && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
       }
+    }
   }
 
   /// Processes that a rank has created: workers that load data.

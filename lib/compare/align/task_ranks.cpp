@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ulpscope::comparison {
 namespace {
 
+/// Empty if the rank has none of that key.
+[[nodiscard]] std::string setting_of(const Run& run, std::uint32_t rank, std::string_view key) {
+  for (const EnvironmentEntry& setting : run.environment(rank))
+    if (setting.key == key) return setting.value;
+  return {};
+}
+
 [[nodiscard]] bool is_given_tasks(const Run& run, std::uint32_t rank) {
-  if (!run.identity(rank).declared.empty()) return false;
-  const std::vector<EnvironmentEntry> settings = run.environment(rank);
-  return std::any_of(settings.begin(), settings.end(), [](const EnvironmentEntry& setting) {
-    return setting.key == "process.tasks";
-  });
+  return run.identity(rank).declared.empty() && !setting_of(run, rank, "process.tasks").empty();
 }
 
 /// PyTorch gives the main thread of such a process this name.
@@ -27,9 +31,7 @@ namespace {
 
 /// "0 of 2"; empty if it is not known which of how many workers of its loader it is.
 [[nodiscard]] std::string number_among_workers(const Run& run, std::uint32_t rank) {
-  for (const EnvironmentEntry& setting : run.environment(rank))
-    if (setting.key == "process.loads") return setting.value;
-  return {};
+  return setting_of(run, rank, "process.loads");
 }
 
 /// The workers of all loaders, one loader after the other.

@@ -241,8 +241,7 @@ class WindowAligner {
   template <class ElementOf>
   [[nodiscard]] SequenceAlignment align_by_calls(const Items& items,
                                                  const ElementOf& element_of) const {
-    const auto align_items = [&](const Items& some) {
-      const SharedCalls calls(calls_, some);
+    const auto align_items = [&](const Items& some, const SharedCalls& calls) {
       Both<std::vector<SequenceElement>> elements;
       for (const Side side : kSides)
         for (const std::uint32_t item : on(some, side)) {
@@ -251,8 +250,8 @@ class WindowAligner {
         }
       return align(elements.reference, elements.candidate, limits_);
     };
-    SequenceAlignment alignment = align_items(items);
-    if (!any_call_known()) return alignment;
+    const SharedCalls all_calls(calls_, items);
+    SequenceAlignment alignment = align_items(items, all_calls);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
     std::uint32_t i = 0;
     std::uint32_t j = 0;
@@ -260,7 +259,14 @@ class WindowAligner {
       if (i == i_end || j == j_end) return;
       const Items between{{items.reference.begin() + i, items.reference.begin() + i_end},
                           {items.candidate.begin() + j, items.candidate.begin() + j_end}};
-      const SequenceAlignment inner = align_items(between);
+      const SharedCalls calls(calls_, between);
+      const auto are_free = [&](Side side) {
+        return std::ranges::any_of(on(between, side), [&](std::uint32_t item) {
+          return calls.of(side, item) != all_calls.of(side, item);
+        });
+      };
+      if (!are_free(Side::reference) && !are_free(Side::candidate)) return;
+      const SequenceAlignment inner = align_items(between, calls);
       alignment.operations += inner.operations;
       for (const auto& [a, b] : inner.pairs) pairs.emplace_back(i + a, j + b);
     };
@@ -274,10 +280,6 @@ class WindowAligner {
                   static_cast<std::uint32_t>(items.candidate.size()));
     alignment.pairs = std::move(pairs);
     return alignment;
-  }
-
-  [[nodiscard]] bool any_call_known() const {
-    return std::ranges::any_of(calls_.reference, [](std::uint64_t call) { return call != 0; });
   }
 
   [[nodiscard]] static std::uint64_t in_call(std::uint64_t structure, std::uint64_t call) {

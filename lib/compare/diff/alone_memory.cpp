@@ -175,20 +175,21 @@ void AloneMemory::settle(const Slot& slot) {
   if (reads || replaces) changed_.erase(at);
 }
 
-void AloneMemory::note_read(const Slot& slot, bool has_partner, bool same, bool outermost) {
+void AloneMemory::note_read(const Slot& slot, Partner partner, bool outermost) {
   if (const auto known = made_.find(slot.storage); known != made_.end()) {
-    const Reader reader = has_partner && same ? Reader::partnered : Reader::alone;
+    const Reader reader = partner == Partner::given_the_same ? Reader::partnered : Reader::alone;
     known->second.reader = std::max(known->second.reader, reader);
   } else if (!outermost) {
     return;
-  } else if (!has_partner) {
+  } else if (partner == Partner::none) {
     if (reads_.size() < kKept) ++reads_[slot.storage].alone;
   } else if (const auto reads = reads_.find(slot.storage); reads != reads_.end()) {
     reads->second.partnered = true;
   }
 }
 
-void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner, bool same) {
+void AloneMemory::read(const Window& window, std::uint32_t item, Partner partner) {
+  const bool has_partner = partner != Partner::none;
   if (has_partner && made_.empty() && changed_.empty() && reads_.empty()) return;
   const bool op = window.event(item).kind == EventKind::op;
   for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
@@ -196,7 +197,7 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
     if (event.flags & event_flag::view) continue;
     if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
-      if (comparison::reads(slot)) note_read(slot, has_partner, same, op && index == item);
+      if (comparison::reads(slot)) note_read(slot, partner, op && index == item);
       if (has_partner) settle(slot);
     }
   }

@@ -30,6 +30,13 @@ namespace ulpscope::comparison {
 /// tensor can take the memory over.
 class AloneMemory {
  public:
+  /// What the results of an op that reads are compared with.
+  enum class Partner : std::uint8_t {
+    none,
+    given_others,  ///< an op that is given other contents, and may give the same all the same
+    given_the_same,
+  };
+
   /// Takes in what an op without a partner wrote.
   void wrote(const Event& op);
   /// Takes in what an op without a partner, which no other op calls, wrote to memory that such ops
@@ -39,10 +46,7 @@ class AloneMemory {
   /// `wrote`.
   void returned(const Event& op);
   /// Takes in what an op reads, and the ops that it calls; before what it writes.
-  /// @param has_partner its results are compared with another op's
-  /// @param same both partners are given the same contents: only then do their results say that
-  /// what they read is the same
-  void read(const Window& window, std::uint32_t item, bool has_partner, bool same = true);
+  void read(const Window& window, std::uint32_t item, Partner partner);
 
   /// Memory that ops of both runs have made, and what was last written there.
   struct Change {
@@ -107,7 +111,7 @@ class AloneMemory {
   [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
   [[nodiscard]] std::vector<std::uint64_t> sources_of(const Event& op) const;
 
-  void note_read(const Slot& slot, bool has_partner, bool same, bool outermost);
+  void note_read(const Slot& slot, Partner partner, bool outermost);
   /// An op with a partner reads or writes the slot: what it reads was compared.
   void settle(const Slot& slot);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/model/hash.hpp"
+#include "compare/model/rank_events.hpp"
 #include "compare/model/value_match.hpp"
 
 namespace ulpscope::comparison {
@@ -51,19 +52,10 @@ using ReadsOfRanks = std::map<std::uint32_t, Reads>;
 
 [[nodiscard]] std::uint64_t key(const Digest& digest) { return KeyHash().add(digest).value(); }
 
-template <class Visit>
-void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
-  for (const Lane& lane : run.lanes(rank))
-    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
-      const Block block = run.block(rank, lane.id, index);
-      for (const Event& event : block.events) visit(event, block.step);
-    }
-}
-
 [[nodiscard]] Makers made_by(const Run& run, const Ranks& ranks) {
   Makers made;
   for (const std::uint32_t rank : ranks)
-    visit_events(run, rank, [&](const Event& event, std::int64_t) {
+    for_each_event(run, rank, [&](const Event& event, std::int64_t) {
       for (const Slot& slot : event.slots)
         if (slot.role != Role::input && tells_apart(slot))
           made.of_content[key(slot.digest)].push_back({rank, event.position});
@@ -78,7 +70,7 @@ void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
 }
 
 void find_memory(const Run& run, std::uint32_t creator, Makers& made) {
-  visit_events(run, creator, [&](const Event& event, std::int64_t) {
+  for_each_event(run, creator, [&](const Event& event, std::int64_t) {
     for (const Slot& slot : event.slots)
       if (comes_from_outside(slot) && tells_apart(slot) &&
           made.of_content.contains(key(slot.digest)))
@@ -89,7 +81,7 @@ void find_memory(const Run& run, std::uint32_t creator, Makers& made) {
 /// What the creator reads of what they have made.
 [[nodiscard]] ReadsOfRanks reads_of(const Run& run, std::uint32_t creator, const Makers& made) {
   ReadsOfRanks reads;
-  visit_events(run, creator, [&](const Event& event, std::int64_t step) {
+  for_each_event(run, creator, [&](const Event& event, std::int64_t step) {
     for (const Slot& slot : event.slots) {
       if (!comes_from_outside(slot)) continue;
       const auto* const makers = made.find(key(slot.digest), slot.storage);

@@ -88,14 +88,9 @@ bool LaneComparison::advance(const Ensure& ensure) {
           index != kNoIndex)
         take(side, index);
   };
-  // Once the runs have diverged, what they are given differs for other reasons, too.
-  const bool any_alone = state_.alone_memory.reference.any() || state_.alone_memory.candidate.any();
-  const bool same = !entry.aligned() || !any_alone || state_.book.diverges() ||
-                    input_key(scene.windows.reference->event(at.reference)) ==
-                        input_key(scene.windows.candidate->event(at.candidate));
+  const AloneMemory::Partner partner = partner_of(entry, scene, at);
   visit([&](Side side, std::uint32_t index) {
-    const Window& window = *on(scene.windows, side);
-    on(state_.alone_memory, side).read(window, index, entry.aligned(), same);
+    on(state_.alone_memory, side).read(*on(scene.windows, side), index, partner);
   });
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
@@ -153,6 +148,19 @@ Judgement LaneComparison::judge(const Scene& scene, EventPair at, bool op) {
     return boundaries_.judge(scene, at);
   return holds_ops(*scene.windows.reference, at.reference) ? judge_.judge_scope(scene, at)
                                                            : judge_.judge(scene, at);
+}
+
+/// Once the runs have diverged, what partners are given differs for other reasons, too.
+AloneMemory::Partner LaneComparison::partner_of(const Entry& entry, const Scene& scene,
+                                                EventPair at) const {
+  using Partner = AloneMemory::Partner;
+  if (!entry.aligned()) return Partner::none;
+  const bool any_alone = state_.alone_memory.reference.any() || state_.alone_memory.candidate.any();
+  if (!any_alone || state_.book.diverges()) return Partner::given_the_same;
+  return input_key(scene.windows.reference->event(at.reference)) ==
+                 input_key(scene.windows.candidate->event(at.candidate))
+             ? Partner::given_the_same
+             : Partner::given_others;
 }
 
 void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op) {

@@ -49,6 +49,8 @@ class LaneComparison {
 
  private:
   void ensure_inputs(const Entry& entry, const Ensure& ensure) const;
+  [[nodiscard]] AloneMemory::Partner partner_of(const Entry& entry, const Scene& scene,
+                                                EventPair at) const;
   void compare_partners(const Scene& scene, EventPair at, bool op);
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at, bool op);
   void count_accumulations(const Scene& scene, EventPair at);

@@ -4,6 +4,7 @@
 
 #include "compare/model/draws.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/rank_events.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -37,12 +38,9 @@ const OwnDraws::Keys& OwnDraws::of(Side side) {
   auto& keys = on(made_, side);
   if (keys) return *keys;
   keys.emplace();
-  const Run& run = *on(runs_, side);
-  const std::uint32_t rank = on(ranks_, side);
-  for (const Lane& lane : run.lanes(rank))
-    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index)
-      for (const Block block = run.block(rank, lane.id, index); const Event& event : block.events)
-        if (drew(event) && is_own(event)) keys->insert(key_of(event));
+  for_each_event(*on(runs_, side), on(ranks_, side), [&](const Event& event, std::int64_t) {
+    if (drew(event) && is_own(event)) keys->insert(key_of(event));
+  });
   return *keys;
 }
 

@@ -12,6 +12,7 @@
 #include "compare/align/worker_job.hpp"
 #include "compare/model/content.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/rank_events.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
 #include "facts/ops.hpp"
@@ -160,17 +161,13 @@ class SharedTasks {
     for (const std::uint32_t rank : on(ranks.loaders, side)) {
       const Run& run = *on(runs, side);
       results.saved = results.saved || saves_files(run, rank);
-      for (const Lane& lane : run.lanes(rank))
-        for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index)
-          for (const Block block = run.block(rank, lane.id, index);
-               const Event& event : block.events) {
-            if (!is_work(event)) continue;
-            results.saved = results.saved || event.op == kSave;
-            reads =
-                reads || gives_number(event) || facts::Op(event.op).has(facts::fact::leaves_run);
-            balance[key_of_work(event)] += side == Side::reference ? 1 : -1;
-            coverage.aligned += side == Side::candidate ? 1 : 0;
-          }
+      for_each_event(run, rank, [&, of = side](const Event& event, std::int64_t) {
+        if (!is_work(event)) return;
+        results.saved = results.saved || event.op == kSave;
+        reads = reads || gives_number(event) || facts::Op(event.op).has(facts::fact::leaves_run);
+        balance[key_of_work(event)] += of == Side::reference ? 1 : -1;
+        coverage.aligned += of == Side::candidate ? 1 : 0;
+      });
     }
   std::uint64_t alone = 0;
   for (const auto& [key, more] : balance) {

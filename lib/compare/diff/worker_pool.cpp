@@ -222,7 +222,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   ++on(state_.totals.ops, side);
   state_.numbers_read.read_alone(side, op.outer());
   AloneMemory& memory = on(state_.alone_memory, side);
-  memory.read(*op.window, op.event, false);
+  memory.read(*op.window, op.event, AloneMemory::Partner::none);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
@@ -295,7 +295,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
           if (writes(slot)) on(state_.made_ahead, job.side).insert(slot.storage);
     } else {
       state_.numbers_read.read_alone(job.side, op.outer());
-      memory.read(*op.window, op.event, false);
+      memory.read(*op.window, op.event, AloneMemory::Partner::none);
       bool draws = false;
       for (std::uint32_t index = op.event; index < op.end(); ++index) {
         const Event& event = op.window->event(index);

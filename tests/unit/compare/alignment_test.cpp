@@ -349,6 +349,26 @@ TEST_SUITE("alignment") {
     CHECK(report.first()->kind == FindingKind::arguments);
   }
 
+  TEST_CASE(
+      "what a call of both runs does in another one's place keeps its partners among more ops") {
+    const auto call = [](RunBuilder& run, std::string_view op, int line) {
+      const std::string text = line == 3 ? "scripted(x)" : "x.sin()";
+      run.op(op)
+          .in(run.data(labelled("x")))
+          .stack("net.py:" + std::to_string(line) + " f\t" + text + "\t.")
+          .out(labelled(op));
+    };
+    const Report report = report_of([&](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      call(run, "aten::exp", 3);
+      call(run, "aten::sin", changed ? 3 : 4);
+      if (changed)
+        for (const std::string_view op : {"aten::cos", "aten::tan", "aten::abs"}) call(run, op, 3);
+    });
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.coverage.only_candidate == 3);
+  }
+
   TEST_CASE("a call whose line has another number is the same one") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);

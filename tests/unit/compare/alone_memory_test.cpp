@@ -37,7 +37,7 @@ struct InPlace {
 
 void done_by_both(AloneMemory& memory, const Event& op) {
   const Window window({HeldEvent{&op, nullptr}}, true);
-  memory.read(window, 0, /*has_partner=*/true);
+  memory.read(window, 0, AloneMemory::Partner::given_the_same);
 }
 
 }  // namespace
