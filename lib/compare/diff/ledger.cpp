@@ -115,6 +115,10 @@ DifferingKey number_of_update(Side side, EventPlace optimizer) {
 
 DifferingKey arguments(Side side, EventPlace op) { return of_op(Differing::arguments, side, op); }
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
+DifferingKey passed_on(Side side, EventPlace writer) {
+  return of_op(Differing::passed_on, side, writer);
+}
+
 DifferingKey of_alone_node(Side side, EventPlace op) {
   return of_op(Differing::of_alone_node, side, op);
 }

@@ -31,6 +31,7 @@ enum class Differing : std::uint8_t {
   arguments,         ///< of a forward op, which its backward has from it
   alone,             ///< an op that the other run lacks, or one that it calls
   of_alone_node,     ///< an op of backward whose node belongs to such an op
+  passed_on,         ///< a gradient that such a node passes on as it is
   detached,          ///< an op whose result only the other run detaches: no gradient reaches it
   without_gradient,  ///< memory whose tensor requires a gradient in the other run alone
   gradient_alone,    ///< a parameter that has a gradient in one run alone
@@ -56,6 +57,8 @@ namespace differing {
 [[nodiscard]] DifferingKey arguments(Side side, EventPlace op);
 [[nodiscard]] DifferingKey alone(Side side, EventPlace op);
 [[nodiscard]] DifferingKey of_alone_node(Side side, EventPlace op);
+/// @param writer of the gradient
+[[nodiscard]] DifferingKey passed_on(Side side, EventPlace writer);
 [[nodiscard]] DifferingKey detached(Side side, EventPlace op);
 /// @param optimizer the event of its step
 [[nodiscard]] DifferingKey number_of_update(Side side, EventPlace optimizer);

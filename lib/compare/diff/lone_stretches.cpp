@@ -26,6 +26,14 @@ void for_each_updated(const Event& op, Visit visit) {
       visit(KeyHash().add(op.root).add(slot.name).value());
 }
 
+/// One of the ops inside a node does.
+[[nodiscard]] bool writes_memory(const Window& window, std::uint32_t node) {
+  for (std::uint32_t inner = node + 1; inner < window.end(node); ++inner)
+    for (const Slot& slot : window.event(inner).slots)
+      if (slot.role != Role::input && !(slot.flags & slot_flag::view)) return true;
+  return false;
+}
+
 [[nodiscard]] bool runs_backward(const Stretch& stretch, Side side) {
   return std::any_of(stretch.units.begin(), stretch.units.end(), [&](const Stretch::Alone& one) {
     return one.side == side && one.window.event(one.index).phase == Phase::backward;
@@ -56,6 +64,20 @@ std::size_t LoneStretches::end_of_stretch() const {
   std::size_t end = walk_.cursor();
   while (end < walk_.committed() && !walk_.entries()[end].aligned()) ++end;
   return end;
+}
+
+/// Where the ops of backward end that the stretch begins with, as what updates parameters comes.
+std::size_t LoneStretches::end_of_backward(const Stretch& stretch) const {
+  const auto is_of_backward = [&](const Stretch::Alone& one) {
+    return (one.window.event(one.index).flags & event_flag::in_backward) != 0;
+  };
+  const auto& units = stretch.units;
+  const auto other = std::find_if_not(units.begin(), units.end(), is_of_backward);
+  if (other == units.begin() || other == units.end()) return stretch.end;
+  const auto at = std::find_if(stretch.all.begin(), stretch.all.end(), [&](const auto& one) {
+    return one.side == other->side && one.index == other->index;
+  });
+  return walk_.cursor() + static_cast<std::size_t>(at - stretch.all.begin());
 }
 
 /// The other run's recording ended before these entries: they may well have happened there too.
@@ -128,11 +150,22 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
 }
 
 /// Keeps which ops of backward belong to a node that one run alone has, so that the backward of
-/// those ops is known to follow, even where the other run has such ops, too.
+/// those ops is known to follow, even where the other run has such ops, too. So does what gets its
+/// gradient from such a node, as from that of a sum.
 void LoneStretches::note_node(const Scene& scene, Side side, std::uint32_t node) {
   const Window& window = *on(scene.windows, side);
-  const auto why = why_of_backward(state_.ledger, side, forward_place(window, node));
+  const auto gradients = [&](auto visit) {
+    for (const Slot& slot : window.event(node).slots)
+      if (slot.role == Role::input && slot.writer != kNone)
+        visit(differing::passed_on(side, {slot.writer_lane, slot.writer}));
+  };
+  auto why = why_of_backward(state_.ledger, side, forward_place(window, node));
+  gradients([&](DifferingKey key) {
+    if (!why) why = state_.ledger.find(key);
+  });
   if (!why) return;
+  if (!writes_memory(window, node))
+    gradients([&](DifferingKey key) { state_.ledger.enter(key, *why); });
   for (std::uint32_t inner = node + 1; inner < window.end(node); ++inner)
     state_.ledger.enter(
         differing::of_alone_node(side, {on(scene.lanes, side)->id, window.event(inner).position}),
@@ -164,10 +197,15 @@ void LoneStretches::note_gradient(const Scene& scene, Side side, std::uint32_t o
         differing::gradient_alone(window.event(accumulation).root, parameter, scene.step), source_);
 }
 
-/// Ops without a partner follow from something that is known, or are a finding.
+/// Ops without a partner follow from something that is known, or are a finding. Where only what
+/// backward does at the beginning follows, the rest is a stretch of its own.
 void LoneStretches::take_stretch(const Scene& scene) {
   const Stretch stretch(state_, walk_, scene, until_, replaced_, in_lists_);
-  const auto reason = explain_stretch(stretch);
+  auto reason = explain_stretch(stretch);
+  if (const std::size_t end = end_of_backward(stretch); !reason && end < until_) {
+    reason = explain_stretch(Stretch(state_, walk_, scene, end, replaced_, in_lists_));
+    if (reason) until_ = end;
+  }
   if (!reason) {
     enter_parts(stretch);
     return;

@@ -37,6 +37,7 @@ class LoneStretches {
 
  private:
   [[nodiscard]] std::size_t end_of_stretch() const;
+  [[nodiscard]] std::size_t end_of_backward(const Stretch& stretch) const;
   [[nodiscard]] bool cut_off(std::size_t end) const;
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] bool updates_again(const Stretch& stretch) const;

@@ -315,13 +315,13 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
 /// What both runs did with the same values is settled, in whichever jobs. Jobs with something left
 /// are partners by what they were as a whole, or else by what is left.
 void WorkerPool::pair_waiting(bool by_names) {
-  using Keys = std::vector<std::pair<JobId, std::optional<std::uint64_t>>>;
+  using KeysOfJobs = std::vector<std::pair<JobId, std::optional<std::uint64_t>>>;
   const std::vector<Whole> wholes = describe_waiting();
   jobs_.settle_equal_ops(settled_);
   pair_trainings(wholes, &Whole::values);
   pair_trainings(wholes, &Whole::structure);
-  Keys outside;
-  Keys entry;
+  KeysOfJobs outside;
+  KeysOfJobs entry;
   for (const Whole& whole : wholes) {
     outside.emplace_back(whole.id, whole.outside);
     entry.emplace_back(whole.id, whole.entry);
@@ -329,7 +329,7 @@ void WorkerPool::pair_waiting(bool by_names) {
   pair_by(outside);
   pair_by(entry);
   if (!by_names) return;
-  Keys names;
+  KeysOfJobs names;
   for (const auto& [id, job] : jobs_.all()) names.emplace_back(id, names_key(job));
   pair_by(names);
 }

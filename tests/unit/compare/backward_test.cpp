@@ -82,6 +82,59 @@ void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
                     [](const Finding& finding) { return finding.kind == FindingKind::sequence; }));
 }
 
+/// A parameter with three losses, of which the candidate adds the last to nothing. The engine sums
+/// what the losses pass to the parameter, the last one first.
+[[nodiscard]] Report report_of_losses() {
+  return report_of([&](RunBuilder& run, bool changed) {
+    run.step(0).phase(Phase::forward);
+    const Tensor w = run.parameter("w", labelled("w"));
+    std::vector<std::uint64_t> losses;
+    Tensor total = run.data(labelled("none"));
+    std::vector<std::uint64_t> sums;
+    std::vector<Tensor> values;
+    for (const std::string each : {"a", "b", "c"}) {
+      losses.push_back(run.next_position());
+      values.push_back(run.op("aten::exp").in(w).out(labelled(each)));
+    }
+    const std::size_t added = changed ? 2 : 3;
+    for (std::size_t k = 0; k < added; ++k) {
+      sums.push_back(run.next_position());
+      total = run.op("aten::add")
+                  .in(total)
+                  .in(values[k])
+                  .out(labelled("total of " + std::to_string(k)));
+    }
+    run.backward(true);
+    const Tensor one = run.op("aten::ones_like").out(labelled("one"));
+    for (std::size_t k = added; k-- > 0;)
+      run.node(
+          "AddBackward0", sums[k], [] {}, {}, one);
+    std::optional<Tensor> sum;
+    std::string of;
+    for (std::size_t k = added; k-- > 0;) {
+      Tensor passed;
+      run.node(
+          "ExpBackward0", losses[k],
+          [&] {
+            passed =
+                run.op("aten::mul").in(one).in(values[k]).out(labelled("g" + std::to_string(k)));
+          },
+          {}, one);
+      of += std::to_string(k);
+      if (!sum)
+        sum = passed;
+      else if (of.size() == 2)
+        sum = run.op("aten::add").in(*sum).in(passed).out(labelled("sum" + of));
+      else
+        run.op("aten::add_").in(*sum).in(passed).writes(*sum, labelled("sum" + of));
+    }
+    run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad",
+              [&] { run.op("aten::detach").in(*sum).returns_view(*sum); });
+    run.backward(false).phase(Phase::optimizer);
+    run.op("aten::add_").in(*sum).writes(w, labelled("w less " + of));
+  });
+}
+
 }  // namespace
 
 TEST_SUITE("backward") {
@@ -221,5 +274,74 @@ TEST_SUITE("backward") {
       REQUIRE(report.findings.size() == 2);
       CHECK(report.findings[0].op == "aten::mul");
     }
+  }
+
+  TEST_CASE("a loss that one run adds passes its gradient to what both runs have") {
+    const Report report = report_of_losses();
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].op == "aten::add");
+    CHECK(report.findings[0].phase == Phase::forward);
+    CHECK(report.findings[0].diverges);
+  }
+
+  TEST_CASE("what one run does in a node of both does not follow from a node that passes on") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+      const std::uint64_t sum = run.next_position();
+      if (!changed) run.op("aten::add").in(y).out(labelled("y and nothing"));
+      run.backward(true);
+      const Tensor one = run.op("aten::ones_like").out(labelled("one"));
+      if (!changed)
+        run.node(
+            "AddBackward0", sum, [] {}, {}, one);
+      run.node(
+          "ExpBackward0", forward,
+          [&] {
+            Tensor g = run.op("aten::mul").in(one).in(y).out(labelled("g"));
+            if (!changed) g = run.op("aten::neg").in(one).out(labelled("h"));
+            run.op("aten::sin").in(g).out(labelled("sin of " + run.content_words(g)));
+          },
+          {}, one);
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].op == "aten::neg");
+  }
+
+  TEST_CASE("that the other run sums fewer gradients follows") {
+    CHECK(diverging(report_of_losses()) == 1);
+  }
+
+  TEST_CASE(
+      "the gradient of a parameter that one run alone computes follows from the forward op that it "
+      "has alone") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor w = run.parameter("w", labelled("w"));
+      const std::uint64_t forward = run.next_position();
+      if (!changed) run.op("aten::mv").in(x).in(w).out(labelled("penalty"));
+      run.op("aten::exp").in(x).out(labelled("y"));
+      run.backward(true);
+      if (!changed) {
+        Tensor g;
+        run.node("MvBackward0", forward,
+                 [&] { g = run.op("aten::outer").in(x).out(labelled("g")); });
+        run.name_storage(g, "w.grad", slot_flag::gradient);
+        {
+          EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+          taken.calls([&] { run.op("aten::detach").in(g).returns_view(g); });
+          taken.returns(g);
+        }
+        run.backward(false).phase(Phase::optimizer);
+        run.op("aten::add_").in(g).writes(w, labelled("trained"));
+      }
+      run.backward(false).phase(Phase::forward);
+      run.op("aten::sin").in(w).out(labelled(changed ? "sin" : "sin of trained"));
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].op == "aten::mv");
+    CHECK(report.findings[0].diverges);
   }
 }

@@ -100,35 +100,70 @@ template <class Find>
   });
 }
 
+/// The engine adds what several readers of a value pass to it.
+[[nodiscard]] bool sums_gradients(const Window& window, std::uint32_t op) {
+  const Event& event = window.event(op);
+  return op_has(event, facts::fact::of_engine) && facts::Op(event.op).plain_name() == "add" &&
+         forward_place(window, op).position == kNone && !accumulates(window, op);
+}
+
 /// The finding is that one run alone has an op.
 [[nodiscard]] bool is_of_sequence(const RankState& state, const Source& source) {
   return is_kept(source.finding) &&
          state.book.records()[source.finding].finding.kind == FindingKind::sequence;
 }
 
+using Positions = std::unordered_set<std::uint64_t>;
+
+/// A node without a partner.
+[[nodiscard]] bool is_alone(const Stretch& stretch, Side side, std::uint32_t node) {
+  const auto& entries = stretch.walk.entries();
+  const std::uint32_t item = on(stretch.scene.windows, side)->item_of(node);
+  for (std::size_t k = stretch.walk.cursor(); k < entries.size(); ++k)
+    if ((side == Side::reference ? entries[k].reference : entries[k].candidate) == item)
+      return !entries[k].aligned();
+  return false;
+}
+
+/// Why one run alone has a gradient that an op of backward reads: one that is made before in the
+/// stretch, which follows from `source`, or by ops of that run alone, or that a node of that run
+/// alone passes on.
+[[nodiscard]] std::optional<Source> has_gradient_alone(const Stretch& stretch,
+                                                       const Stretch::Alone& one,
+                                                       const Positions& before,
+                                                       const std::optional<Source>& source) {
+  const auto& [side, window, index] = one;
+  const Event& event = window.event(index);
+  const bool accumulated = accumulates(window, index);
+  const std::uint32_t node = accumulated ? kNoIndex : linked_node(window, index);
+  const bool in_node = node != kNoIndex;
+  if (!accumulated && !in_node && !op_has(event, facts::fact::of_engine)) return std::nullopt;
+  Ledger& ledger = stretch.state.ledger;
+  for (const Slot& slot : (in_node ? window.event(node) : event).slots) {
+    if (slot.role != Role::input) continue;
+    if (before.contains(slot.writer)) return source;
+    if (accumulated) continue;
+    const auto made = on(ledger.memory, side).find(slot, stretch.scene.step);
+    if (made && (!in_node || is_of_sequence(stretch.state, *made))) return made;
+    const auto passed = ledger.find(differing::passed_on(side, {slot.writer_lane, slot.writer}));
+    if (passed && in_node && is_alone(stretch, side, node)) return passed;
+  }
+  return std::nullopt;
+}
+
 /// The stretch is what backward does for forward ops that only one run has, and for their
-/// gradients: it follows from those.
+/// gradients, the parameters' included: it follows from those. The other run sums fewer gradients.
 [[nodiscard]] std::optional<Source> follows_alone(const Stretch& stretch) {
   std::optional<Source> source;
-  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
-  for (const auto& [side, window, index] : stretch.units) {
+  Both<Positions> before;  // of the stretch's own ops
+  for (const Stretch::Alone& one : stretch.units) {
+    const auto& [side, window, index] = one;
     const Event& event = window.event(index);
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
     const EventPlace forward = forward_place(window, index);
-    const bool in_node = forward.position != kNone;
-    std::optional<Source> why = why_of_backward(stretch.state.ledger, side, forward);
-    if (!why && !accumulates(window, index) && (in_node || op_has(event, facts::fact::of_engine))) {
-      // A node runs in one run alone where only that run passes a gradient to it.
-      const Event& reader = in_node ? window.event(linked_node(window, index)) : event;
-      for (const Slot& slot : reader.slots) {
-        if (slot.role != Role::input || why) continue;
-        why = on(before, side).contains(slot.writer)
-                  ? source
-                  : on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
-        if (why && in_node && !is_of_sequence(stretch.state, *why)) why.reset();
-      }
-    }
-    if (!why) return std::nullopt;
+    auto why = why_of_backward(stretch.state.ledger, side, forward);
+    if (!why) why = has_gradient_alone(stretch, one, on(before, side), source);
+    if (!why && !sums_gradients(window, index)) return std::nullopt;
     if (!source) source = why;
     add_positions(window, index, on(before, side));
   }
