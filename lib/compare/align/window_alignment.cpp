@@ -394,12 +394,9 @@ class WindowAligner {
       } else if (event.kind == EventKind::zero_grad) {
         drops = forget(event.object);
       } else if (event.kind == EventKind::optimizer || updates_parameter(event)) {
-        if (event.kind == EventKind::optimizer) {
-          static_cast<void>(forget(event.object));
-        } else {
-          roots_left.erase(event.root);
-          left = !roots_left.empty();
-        }
+        // The passes before have served it, whatever else they have left gradients of.
+        left = false;
+        roots_left.clear();
         zeroed.reset();
         taken.clear();
       } else if (left && !zeroed && zeroes_gradient(event)) {

@@ -271,6 +271,28 @@ TEST_SUITE("steps") {
     CHECK(report.coverage.only_reference == 0);
   }
 
+  TEST_CASE("gradients that the update of another model leaves over are not dropped") {
+    const Report report = report_of([&](RunBuilder& run, bool changed) {
+      const Tensor critic = run.parameter("fc.weight", labelled("w", 8));
+      run.root("generator");
+      const Tensor generator = run.parameter("weight", labelled("v", 8));
+      run.root("critic").step(0);
+      if (changed) {
+        const Tensor g = pass_of(run, critic, "of the generator");
+        run.phase(Phase::optimizer).root("generator");
+        run.op("aten::sub_").in(generator).in(g).writes(generator, labelled("v1", 8));
+        run.root("critic");
+      }
+      run.event(EventKind::zero_grad, "zero_grad");
+      const Tensor g = pass_of(run, critic, "of the critic");
+      run.phase(Phase::optimizer);
+      run.op("aten::add_").in(critic).in(g).writes(critic, labelled("w1", 8));
+    });
+    CHECK(report.coverage.only_reference == 0);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::mm");
+  }
+
   TEST_CASE(
       "a shorter run with a backward of its own is not identical, though a longer one may be") {
     CompareOptions options;
