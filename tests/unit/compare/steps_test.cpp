@@ -283,7 +283,7 @@ TEST_SUITE("steps") {
         run.op("aten::sub_").in(generator).in(g).writes(generator, labelled("v1", 8));
         run.root("critic");
       }
-      run.event(EventKind::zero_grad, "zero_grad");
+      run.phase(Phase::data).event(EventKind::zero_grad, "zero_grad");
       const Tensor g = pass_of(run, critic, "of the critic");
       run.phase(Phase::optimizer);
       run.op("aten::add_").in(critic).in(g).writes(critic, labelled("w1", 8));
