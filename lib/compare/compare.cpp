@@ -32,6 +32,7 @@
 #include "compare/report/each_run.hpp"
 #include "compare/report/environment.hpp"
 #include "compare/report/meaning.hpp"
+#include "compare/report/shared_memory.hpp"
 #include "compare/report/summary.hpp"
 #include "compare/report/verdict.hpp"
 #include "compare/workforce.hpp"
@@ -429,6 +430,7 @@ class Comparison {
 
   void diagnose(Report& report) {
     note_moved_updates();
+    add_shared_memory(result_.records, runs_);
     for (std::size_t k = 0; k < report.findings.size(); ++k) {
       const Finding& finding = report.findings[k];
       const bool rewrite =

@@ -22,6 +22,11 @@ class RanksRun : public Run {
     return *this;
   }
 
+  RanksRun& command(std::vector<std::string> words) {
+    info_.command = std::move(words);
+    return *this;
+  }
+
   [[nodiscard]] const RunInfo& info() const override { return info_; }
   [[nodiscard]] std::vector<std::uint32_t> ranks() const override {
     std::vector<std::uint32_t> numbers;

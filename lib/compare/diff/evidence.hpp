@@ -38,6 +38,12 @@ struct Draw {
   std::string where;  ///< in the program: "train.cpp:41"; empty if not known
 };
 
+/// What a process reads past its own recorded ops, where another process of its run has written it.
+struct SharedMemory {
+  std::string writes;   ///< "0.weight is what rank 1 wrote by ..."; empty if no run shows it
+  bool differ = false;  ///< both runs show it, and the writes are different ones
+};
+
 /// What the diagnosis rules use in addition to the finding itself.
 struct Evidence {
   bool seeded = false;
@@ -109,6 +115,7 @@ struct Evidence {
   Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
   std::string
       write_order;  ///< a parameter that threads write in a different order (write_order.hpp)
+  SharedMemory shared_memory;
 };
 
 /// The runs accumulate gradients a different number of times in a step.

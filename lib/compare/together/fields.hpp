@@ -62,6 +62,7 @@ namespace comparison {
 ULPSCOPE_FIELDS(TensorEvidence, storage, digest, geometry, flags, alignment, compared,
                 rows_permuted, numbers_permuted, repeats, ratio, budget)
 ULPSCOPE_FIELDS(Draw, side, op, step, event, where)
+ULPSCOPE_FIELDS(SharedMemory, writes, differ)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
                 drawn_alone, seeded_lanes_share, layers_only, threads, on_gpu, event_flags,
                 not_compared, unreadable, inside_differs, tensors, budget, blamed, looks_ahead,
@@ -71,7 +72,7 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
                 alone_casts, moved, updated_again, whole_step, among_updates, alone_draws,
                 missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch,
-                write_order)
+                write_order, shared_memory)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(OtherGradients, step, only)
 ULPSCOPE_FIELDS(LateBegin, step, runs)

@@ -38,6 +38,29 @@ RankIdentity child(std::optional<std::uint32_t> creator, std::uint32_t order,
   return {true, "", 0, 0, creator, order, order_counts};
 }
 
+/// A process that trains a weight in two steps, and one whose weight is what `left` says when it
+/// first reads it. `train` names what the first one computes.
+[[nodiscard]] std::unique_ptr<RanksRun> two_trainers(const std::string& train,
+                                                     const std::string& left,
+                                                     const std::string& program = "train") {
+  auto run = std::make_unique<RanksRun>();
+  run->command({program});
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    RunBuilder builder;
+    builder.rank(rank).step(0).phase(Phase::forward);
+    const bool reads = rank == 2;
+    if (rank > 0) {
+      const Tensor w = builder.parameter("fc.weight", labelled(reads ? left : "w", 8));
+      builder.parameters({w});
+      builder.op("aten::exp").in(w).out(labelled("y of " + builder.content_words(w), 8));
+      for (const std::string step : {"1", "2"})
+        if (!reads) builder.op("aten::add_").in(w).writes(w, labelled(train + step, 8));
+    }
+    run->add(rank, builder.build(), rank == 0 ? declared(0) : child(0, rank - 1));
+  }
+  return run;
+}
+
 using Matched = std::tuple<std::uint32_t, std::uint32_t, RankMatch>;
 
 std::vector<Matched> matched(const SomeRanks& reference, const SomeRanks& candidate) {
@@ -164,5 +187,21 @@ TEST_SUITE("rank pairs") {
     a.add(0, declared(0), 1).add(1, child({}, 0), 0, 0);
     b.add(0, declared(0), 1);
     CHECK(compare(a, b, {}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a process that reads what another one has written in between shares its memory") {
+    const auto race = [](const std::string& reference, const std::string& candidate,
+                         const std::string& program = "train") {
+      const Report report =
+          compare(*two_trainers("w", reference), *two_trainers("w", candidate, program));
+      CHECK(report.verdict == Verdict::diverged);
+      CHECK((first_cause(report) == "race") == (find_cause(report, "init") == nullptr));
+      const Cause* const cause = find_cause(report, "race");
+      return cause == nullptr ? std::nullopt : std::optional(cause->confidence);
+    };
+    CHECK(race("w1", "w2") == Confidence::certain);
+    CHECK(race("before", "w2") == Confidence::likely);
+    CHECK(race("w1", "w2", "another") == Confidence::possible);
+    CHECK(race("before", "other") == std::nullopt);
   }
 }

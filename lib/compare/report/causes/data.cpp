@@ -146,7 +146,8 @@ std::optional<Cause> init(const Case& of) {
     return cause;
   }
   if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin() ||
-      of.evidence().named_otherwise || !of.evidence().write_order.empty())
+      of.evidence().named_otherwise || !of.evidence().write_order.empty() ||
+      !of.evidence().shared_memory.writes.empty())
     return std::nullopt;
   if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
     return std::nullopt;
@@ -299,6 +300,16 @@ std::optional<Cause> race(const Case& of) {
     Cause cause = of.cause("race", same_start ? Confidence::likely : Confidence::possible);
     cause.evidence = {"threads write a parameter in a different order in each run", order};
     cause.attempt = {"let one thread at a time read and update the parameters, by a lock"};
+    return cause;
+  }
+  if (const SharedMemory& shared = of.evidence().shared_memory; !shared.writes.empty()) {
+    const bool certain = same_start && shared.differ;
+    Cause cause = of.cause("race", certain      ? Confidence::certain
+                                   : same_start ? Confidence::likely
+                                                : Confidence::possible);
+    cause.evidence = {"processes share memory, and one reads what another has written",
+                      shared.writes};
+    cause.attempt = {"let one process at a time read and update the memory, by a lock"};
     return cause;
   }
   if (!of.evidence().changed_in_both || !same_start) return std::nullopt;
