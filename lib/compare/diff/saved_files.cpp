@@ -19,6 +19,7 @@ constexpr std::string_view kFile = "saved.file.";
 constexpr std::string_view kArchive = "saved.archive.";
 constexpr std::string_view kKeys = "saved.keys.";
 constexpr std::string_view kNumbers = ".numbers";
+constexpr std::string_view kOthers = ".others";
 constexpr std::string_view kName = ".name";
 constexpr std::string_view kPath = ".path";
 constexpr std::string_view kTensors = ".tensors";
@@ -30,6 +31,7 @@ struct File {
   std::string_view path;
   std::string_view keys;  ///< their digest
   std::string_view numbers;
+  std::string_view others;
   std::optional<std::size_t> tensors;
   std::int64_t step = kSetup;
 
@@ -79,6 +81,7 @@ struct Saved {
       (key == kName      ? file.name
        : key == kPath    ? file.path
        : key == kNumbers ? file.numbers
+       : key == kOthers  ? file.others
                          : file.keys) = entry.value;
     file.step = entry.step;
   }
@@ -176,6 +179,13 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
                  other == right.end() ? "" : *other)};
 }
 
+/// "hist.3=0.5" in two parts; the second one is empty if there is none.
+[[nodiscard]] std::pair<std::string_view, std::string_view> name_and_value(std::string_view line) {
+  const std::size_t end = std::min(line.rfind('='), line.size());
+  return {line.substr(0, end), line.substr(std::min(end + 1, line.size()))};
+}
+
+/// Of the same names in the same order.
 [[nodiscard]] std::vector<ArgumentReport> other_numbers(std::string_view reference,
                                                         std::string_view candidate) {
   const auto left = lines_of(reference);
@@ -183,13 +193,25 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   std::vector<ArgumentReport> reports;
   for (std::size_t k = 0; k < std::min(left.size(), right.size()); ++k) {
     if (left[k] == right[k] || reports.size() == kMostReported) continue;
-    const std::string_view name = left[k].substr(0, left[k].rfind('='));
-    const std::string_view other_name = right[k].substr(0, right[k].rfind('='));
-    if (name == other_name)
-      reports.push_back(report(name, left[k].substr(std::min(name.size() + 1, left[k].size())),
-                               right[k].substr(std::min(name.size() + 1, right[k].size()))));
+    const auto [name, value] = name_and_value(left[k]);
+    const auto [other_name, other] = name_and_value(right[k]);
+    if (name == other_name) reports.push_back(report(name, value, other));
   }
   return reports;
+}
+
+/// Numbers and texts that may be times, if both runs have the same ones under other keys.
+[[nodiscard]] std::vector<ArgumentReport> exchanged(std::string_view reference,
+                                                    std::string_view candidate) {
+  const auto values = [](std::string_view text) {
+    std::vector<std::string_view> values;
+    for (const std::string_view line : lines_of(text))
+      values.push_back(name_and_value(line).second);
+    std::ranges::sort(values);
+    return values;
+  };
+  if (values(reference) != values(candidate)) return {};
+  return other_numbers(reference, candidate);
 }
 
 /// Where no other file was saved by the main thread; else where it was is not known.
@@ -210,6 +232,7 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
   for (const auto& [file, other] : pairs) {
     auto reports = file.keys != other.keys ? other_keys(left.keys_of(file), right.keys_of(other))
                                            : other_numbers(file.numbers, other.numbers);
+    if (reports.empty()) reports = exchanged(file.others, other.others);
     if (!reports.empty()) return {std::move(reports), {step_of(file, left), step_of(other, right)}};
   }
   return {};

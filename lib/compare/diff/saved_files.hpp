@@ -15,10 +15,12 @@ namespace ulpscope::comparison {
 using Noted = Both<std::vector<EnvironmentEntry>>;  ///< the settings of a rank
 
 /// What two ranks write to a file otherwise beside tensors, of the first file that differs: keys
-/// that only one of them has, else whole numbers, and digests of arrays and sets. Noted of Python's
-/// torch.save are the keys (`saved.file.N`, a digest, of which `saved.keys.DIGEST` has the lines
-/// "model.weight: float32 [3, 4]"), the numbers (`saved.file.N.numbers`, lines "epoch=3") and the
-/// name of the file (`saved.file.N.name`; none for a buffer) and the end of its path
+/// that only one of them has, else whole numbers, and digests of arrays and sets, else other
+/// numbers and texts that have exchanged their keys. Noted of Python's torch.save are the keys
+/// (`saved.file.N`, a digest, of which `saved.keys.DIGEST` has the lines "model.weight: float32 [3,
+/// 4]"), the numbers (`saved.file.N.numbers`, lines "epoch=3"), other numbers and digests of texts
+/// (`saved.file.N.others`) and the name of the file (`saved.file.N.name`; none for a buffer) and
+/// the end of its path
 /// (`saved.file.N.path`). Files of other threads than main (`saved.file.tN`) are compared as a set.
 /// Archives of C++ are `saved.archive.N`.
 struct SavedDifference {

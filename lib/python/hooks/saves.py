@@ -1,11 +1,12 @@
 """What torch.save writes beside tensors: the keys under which they stand, whole numbers, members of enumerations,
-dtypes, arrays and sets, of modules and other objects, too. Other numbers and text may be times, which differ in each
-run.
+dtypes, arrays and sets, of modules and other objects, too, and which tensors share memory. Other numbers and text may
+be times, which differ in each run: of those only the order is compared.
 
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
-numbers and flags, `saved.file.N.name` its name without folder and extension, `saved.file.N.path` the end of its path,
-`saved.file.N.tensors` how many of the events `torch::save` it has, and `saved.keys.DIGEST` the keys, once
-(lib/compare/diff/saved_files.hpp). Files of other threads are `saved.file.tN`."""
+numbers and flags, `saved.file.N.others` its other numbers and digests of its texts, `saved.file.N.name` its name
+without folder and extension, `saved.file.N.path` the end of its path, `saved.file.N.tensors` how many of the events
+`torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other threads
+are `saved.file.tN`."""
 
 import collections
 import dataclasses
@@ -26,6 +27,7 @@ _MOST_VISITS = 1 << 17
 _MOST_TEXT = 1 << 14
 _DEEPEST = 32
 _LONG_LIST = 64
+_MOST_SHOWN = 32  # of a text
 _MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
 _SEQUENCES = (list, tuple, collections.deque, range)
@@ -105,7 +107,9 @@ class _Contents:
     def __init__(self, saved) -> None:
         self.keys = []
         self.numbers = []
+        self.others = []
         self._met = set()
+        self._keys_of_storages = {}
         self._visits = 0
         self._visit("", saved, 0)
 
@@ -137,6 +141,8 @@ class _Contents:
         self.keys.append(f"{path}: {len(value)} {kind.__name__}")
         if kind is int:
             self.numbers.append(f"{path}={_digest(','.join(map(hex, value)).encode())}")
+        elif kind is not bool:
+            self.others.append(f"{path}={_digest(repr(value).encode())}")
 
     def _add(self, path: str, value) -> None:
         kind = type(value)
@@ -159,6 +165,24 @@ class _Contents:
         self.keys.append(f"{path}: {_words_of(value)}")
         if number is not None:
             self.numbers.append(f"{path}={number}")
+        elif kind is float:
+            self.others.append(f"{path}={value!r}")
+        elif kind in (str, bytes):
+            self.others.append(f"{path}={_text_words(value)}")
+        self._note_shared(path, value)
+
+    def _note_shared(self, path: str, value) -> None:
+        memory = tensors.memory_of(value)
+        if not memory:
+            return
+        first = self._keys_of_storages.setdefault(memory, path)
+        if first != path:
+            self.numbers.append(f"{path}.memory={first}")
+
+
+def _text_words(text) -> str:
+    words = repr(text)
+    return words if len(words) <= _MOST_SHOWN and "=" not in words else _digest(words.encode())
 
 
 def _whole(number: int):
@@ -250,6 +274,8 @@ def _tell(library, saved, file):
         library.setting(f"{key}.path".encode(), capture.text(path))
     if contents.numbers:
         library.setting(f"{key}.numbers".encode(), _text_of(contents.numbers))
+    if contents.others:
+        library.setting(f"{key}.others".encode(), _text_of(contents.others))
     return key
 
 

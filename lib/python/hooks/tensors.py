@@ -53,15 +53,20 @@ def words_of(tensor, with_place=False):
 
 
 def memory_of(tensor):
-    """Where its storage begins; None for what is no tensor of the CPU, and for subclasses."""
+    """Where its storage begins; None for what is no strided tensor of the CPU, and for subclasses."""
     if type(tensor) not in _plain:
         return None
     with _torch_c.DisableTorchFunction():
-        return tensor.untyped_storage().data_ptr() if tensor.device.type == "cpu" else None
+        in_memory = tensor.device.type == "cpu" and _is_strided(tensor)
+        return tensor.untyped_storage().data_ptr() if in_memory else None
+
+
+def _is_strided(tensor) -> bool:
+    return str(tensor.layout) == "torch.strided" and not tensor.is_nested
 
 
 def _place_of(tensor) -> str:
-    if str(tensor.layout) != "torch.strided" or tensor.is_nested:
+    if not _is_strided(tensor):
         return ""
     offset = tensor.storage_offset()
     strides = "" if tensor.is_contiguous() else f" strides {list(tensor.stride())}"

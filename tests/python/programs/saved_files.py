@@ -1,7 +1,9 @@
 """Trains a layer and saves it. `saved_files.py CHANGE`: "none", or what is saved otherwise: another "key", another
-"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", a module in another "mode", an object
-with another "attribute", a parameter that is "frozen", another number in a "thread", the "order" of two files, two files with each other's weights by their "names"
-or their "folders", an older file that is saved "again" with newer weights, or another "time", which differs in each run anyway."""
+"number", one tensor "less", two tensors "crossed", another "array", "set", "record" or "counter", a module in another
+"mode", an object with another "attribute", a parameter that is "frozen", another number in a "thread", the "order" of
+two files, two files with each other's weights by their "names" or their "folders", an older file that is saved "again"
+with newer weights, "losses" or "classes" in another order, the "other" one of two tensors, or another "time", which
+differs in each run anyway."""
 
 import argparse
 import collections
@@ -47,6 +49,9 @@ saved = {
     "seen": collections.Counter(cat=1 << (65 if change == "counter" else 64)),
     "net": torch.nn.Sequential(torch.nn.Dropout()).train(change != "mode"),
     "config": Config(),
+    "losses": [0.5, 0.75] if change == "losses" else [0.75, 0.5],
+    "classes": ("dog", "cat") if change == "classes" else ("cat", "dog"),
+    "best": model[1 if change == "other" else 0].bias.detach(),
     "scale": torch.nn.Parameter(torch.ones(1), requires_grad=change != "frozen"),
 }
 weights = saved["model"]

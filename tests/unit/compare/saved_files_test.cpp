@@ -12,6 +12,7 @@ namespace {
 struct File {
   std::string name;
   std::string numbers;
+  std::string others = {};
 };
 
 std::vector<EnvironmentEntry> saved(const std::vector<File>& files, const std::string& thread = "",
@@ -22,6 +23,8 @@ std::vector<EnvironmentEntry> saved(const std::vector<File>& files, const std::s
     entries.push_back({.key = key, .value = keys});
     if (!files[k].name.empty()) entries.push_back({.key = key + ".name", .value = files[k].name});
     entries.push_back({.key = key + ".numbers", .value = files[k].numbers});
+    if (!files[k].others.empty())
+      entries.push_back({.key = key + ".others", .value = files[k].others});
   }
   return entries;
 }
@@ -128,5 +131,12 @@ TEST_SUITE("saved_files") {
           "key b: int c: bool;");
     CHECK(differing(reference, saved({{"", "a=1"}}, "", "b: int\na: int")) ==
           "order of keys a: int b: int;");
+  }
+
+  TEST_CASE("of numbers that may be times only the order counts") {
+    const auto reference = saved({{"", "a=1", "x=0.5\ny=0.25\nz=0.5"}});
+    CHECK(differing(reference, saved({{"", "a=1", "x=0.5\ny=0.75\nz=0.5"}})).empty());
+    CHECK(differing(reference, saved({{"", "a=1", "x=0.25\ny=0.5\nz=0.5"}})) ==
+          "x 0.5 0.25;y 0.25 0.5;");
   }
 }
