@@ -13,6 +13,7 @@
 #include "compare/model/call_key.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -143,8 +144,22 @@ class RelaxedPass {
 
 [[nodiscard]] bool is_view(const Event& event) noexcept { return event.flags & event_flag::view; }
 
+/// Memory, and computes nothing: its readers show what it is.
+[[nodiscard]] bool hands_out(const Event& event) noexcept {
+  return is_view(event) || gives_memory(event);
+}
+
 [[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
   return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
+}
+
+/// What an op is given, in whatever order if that does not matter to it.
+[[nodiscard]] std::uint64_t given_key(const Event& event) {
+  if (!facts::Op(event.op).has(facts::fact::symmetric)) return input_key(event);
+  std::uint64_t sum = 0;
+  for (const Slot& slot : event.slots)
+    if (slot.role == Role::input) sum += KeyHash().add(slot.digest).value();
+  return sum;
 }
 
 /// Aligns the items of two windows in two rounds: what runs outside of backward first, then
@@ -161,14 +176,23 @@ class WindowAligner {
         has_ops_(has_ops(*windows.reference) || has_ops(*windows.candidate)) {}
 
   [[nodiscard]] WindowAlignment run() {
+    WindowAlignment result = same_throughout() ? align_one_to_one() : align_all();
+    if (note_moved(result.entries)) result = align_all();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] WindowAlignment align_one_to_one() const {
     WindowAlignment result;
     const std::size_t count = window(Side::reference).items().size();
-    if (same_throughout()) {
-      result.operations = count;
-      result.entries.reserve(count);
-      for (std::uint32_t i = 0; i < count; ++i) result.entries.push_back({i, i, false});
-      return result;
-    }
+    result.operations = count;
+    result.entries.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) result.entries.push_back({i, i, false});
+    return result;
+  }
+
+  [[nodiscard]] WindowAlignment align_all() {
+    WindowAlignment result;
     // As many passes in both runs are the same ones, whatever becomes of their gradients.
     const bool same_passes = passes(Side::reference) == passes(Side::candidate);
     // Where the last updates leave the same, the last pass of both is the same one.
@@ -189,7 +213,8 @@ class WindowAligner {
     });
     result.operations = forward_part.operations + whole.operations;
     result.given_up = whole.given_up;
-    result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
+    result.entries = entries_from(whole.pairs, window(Side::reference).items().size(),
+                                  window(Side::candidate).items().size());
     find_moved(result.entries);
     RelaxedPass::run(
         result.entries,
@@ -202,7 +227,67 @@ class WindowAligner {
     return result;
   }
 
- private:
+  /// What an op is given and makes.
+  [[nodiscard]] std::uint64_t value_key(Side side, std::uint32_t item) const {
+    const Event& event = event_of(side, item);
+    return KeyHash()
+        .add(structure_key(event, Place::counts))
+        .add(given_key(event))
+        .add(output_key(event))
+        .add(argument_key(event))
+        .value();
+  }
+
+  struct Moved {
+    std::unordered_map<std::uint32_t, std::uint64_t> keys;  ///< of items, by what they do
+    [[nodiscard]] std::vector<std::uint64_t> sorted() const {
+      std::vector<std::uint64_t> all;
+      for (const auto& [item, key] : keys) all.push_back(key);
+      std::ranges::sort(all);
+      return all;
+    }
+  };
+
+  /// Ops without a partner that is given and makes the same, if both runs have the same ones of
+  /// them: only their order differs, as where independent statements are exchanged. Each is then
+  /// aligned with the one that does the same. Of backward, which may add up gradients in another
+  /// order then, too, if it has the same ones as well.
+  [[nodiscard]] bool note_moved(const std::vector<Entry>& entries) {
+    Both<Moved> outside;
+    Both<Moved> of_backward;
+    bool exchanged = false;
+    const auto add = [&](Side side, std::uint32_t item) {
+      const Event& event = event_of(side, item);
+      if (event.kind == EventKind::op)
+        on(in_backward(event) ? of_backward : outside, side)
+            .keys.emplace(item, value_key(side, item));
+    };
+    for (const Entry& entry : entries) {
+      if (entry.aligned() && value_key(Side::reference, entry.reference) ==
+                                 value_key(Side::candidate, entry.candidate))
+        continue;
+      exchanged =
+          exchanged || (entry.aligned() && !hands_out(event_of(Side::reference, entry.reference)));
+      if (entry.reference != kNoIndex) add(Side::reference, entry.reference);
+      if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
+    }
+    const auto are_the_same = [](const Both<Moved>& both) {
+      return both.reference.sorted() == both.candidate.sorted();
+    };
+    if (!exchanged || !are_the_same(outside)) return false;
+    moved_ = {outside.reference.keys, outside.candidate.keys};
+    if (are_the_same(of_backward))
+      for (const Side side : kSides) on(moved_, side).merge(on(of_backward, side).keys);
+    return !moved_.reference.empty();
+  }
+
+  /// Tells apart what has moved.
+  [[nodiscard]] std::uint64_t by_value(std::uint64_t structure, Side side,
+                                       std::uint32_t item) const {
+    const auto known = on(moved_, side).find(item);
+    return known == on(moved_, side).end() ? structure : known->second;
+  }
+
   [[nodiscard]] const Window& window(Side side) const { return *on(windows_, side); }
   [[nodiscard]] const Event& event_of(Side side, std::uint32_t item) const {
     return window(side).event(window(side).items()[item].event);
@@ -246,7 +331,8 @@ class WindowAligner {
       for (const Side side : kSides)
         for (const std::uint32_t item : on(some, side)) {
           SequenceElement& element = on(elements, side).emplace_back(element_of(side, item));
-          element.structure = in_call(element.structure, calls.of(side, item));
+          element.structure =
+              by_value(in_call(element.structure, calls.of(side, item)), side, item);
         }
       return align(elements.reference, elements.candidate, limits_);
     };
@@ -538,6 +624,7 @@ class WindowAligner {
                               .add(std::uint64_t{side == Side::reference})
                               .add(std::uint64_t{item})
                               .value();
+    element.structure = by_value(element.structure, side, item);
     return element;
   }
 
@@ -552,6 +639,7 @@ class WindowAligner {
   const ForwardId& outside_;
   AlignmentLimits limits_;
   ItemCalls calls_;
+  Both<std::unordered_map<std::uint32_t, std::uint64_t>> moved_;  ///< items, by what they do
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item

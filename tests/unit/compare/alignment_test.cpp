@@ -1,3 +1,4 @@
+#include <map>
 #include <random>
 #include <set>
 
@@ -347,6 +348,60 @@ TEST_SUITE("alignment") {
     });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.first()->kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("independent ops of one kind in another order change nothing") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const auto scale = [&](double by) {
+        const std::string made = "x by " + std::to_string(by);
+        return run.op("aten::mul").in(x).arg("other", by).out(labelled(made));
+      };
+      const Tensor first = scale(changed ? 0.3 : 0.7);
+      const Tensor second = scale(changed ? 0.7 : 0.3);
+      run.op("aten::add").in(first).in(second).out(labelled("sum"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("an op that is given what others of its kind have made in another order is found") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const auto exp = [&](const std::string& of) {
+        return run.op("aten::exp").in(run.data(labelled(of))).out(labelled("exp " + of));
+      };
+      const Tensor first = exp(changed ? "g" : "h");
+      const Tensor second = exp(changed ? "h" : "g");
+      run.op("aten::sub").in(first).in(second).out(labelled(changed ? "g - h" : "h - g"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("ops in another order may have their gradients added up in another order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      std::map<std::string, Tensor> parts;
+      const std::vector<std::string> order = changed ? std::vector<std::string>{"c", "b", "a"}
+                                                     : std::vector<std::string>{"a", "b", "c"};
+      for (const std::string& part : order)
+        parts[part] = run.op("aten::mul")
+                          .in(x)
+                          .in(run.data(labelled("weight of " + part)))
+                          .out(labelled("x by " + part));
+      run.op("aten::stack").in(parts["a"]).in(parts["b"]).in(parts["c"]).out(labelled("all"));
+      run.backward(true);
+      Tensor sum = run.data(labelled("gradient of " + order[2]));
+      for (const std::size_t next : {1U, 0U})
+        sum = run.op("aten::add")
+                  .in(sum)
+                  .in(run.data(labelled("gradient of " + order[next])))
+                  .out(labelled(next == 0 ? "sum of all" : "sum without " + order[0]));
+    });
+    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+      return finding.diverges && finding.phase == Phase::forward;
+    }));
   }
 
   TEST_CASE(
