@@ -248,17 +248,17 @@ class WindowAligner {
     }
   };
 
-  /// Ops without a partner that is given and makes the same, if both runs have the same ones of
-  /// them: only their order differs, as where independent statements are exchanged. Each is then
-  /// aligned with the one that does the same. Of backward, which may add up gradients in another
-  /// order then, too, if it has the same ones as well.
+  /// Ops, and looks at a model's parameters, without a partner that is given and makes the same, if
+  /// both runs have the same ones of them: only their order differs, as where independent
+  /// statements are exchanged. Each is then aligned with the one that does the same. Of backward,
+  /// which may add up gradients in another order then, too, if it has the same ones as well.
   [[nodiscard]] bool note_moved(const std::vector<Entry>& entries) {
     Both<Moved> outside;
     Both<Moved> of_backward;
     bool exchanged = false;
     const auto add = [&](Side side, std::uint32_t item) {
       const Event& event = event_of(side, item);
-      if (event.kind == EventKind::op)
+      if (event.kind == EventKind::op || event.kind == EventKind::parameters)
         on(in_backward(event) ? of_backward : outside, side)
             .keys.emplace(item, value_key(side, item));
     };

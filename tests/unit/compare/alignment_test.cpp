@@ -363,6 +363,24 @@ TEST_SUITE("alignment") {
       run.op("aten::add").in(first).in(second).out(labelled("sum"));
     });
     CHECK(report.verdict == Verdict::identical);
+    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+      return finding.kind == FindingKind::arguments;
+    }));
+  }
+
+  TEST_CASE("models whose parameters are looked at in another order are the same ones") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::map<std::string, Tensor> weights;
+      for (const std::string model : {"Net", "Net#2", "Net#3"}) {
+        weights[model] = run.root(model).parameter("w", labelled("w of " + model));
+        run.op("aten::exp").in(weights[model]).out(labelled("y of " + model));
+      }
+      for (const std::string model :
+           {changed ? "Net#3" : "Net", "Net#2", changed ? "Net" : "Net#3"})
+        run.root(model).parameters({weights[model]});
+    });
+    CHECK(report.verdict == Verdict::identical);
   }
 
   TEST_CASE("an op that is given what others of its kind have made in another order is found") {
