@@ -372,12 +372,12 @@ TEST_SUITE("alignment") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       std::map<std::string, Tensor> weights;
-      for (const std::string model : {"Net", "Net#2", "Net#3"}) {
+      for (const std::string model : {"Net", "Net#2", "Net#3", "Net#4"}) {
         weights[model] = run.root(model).parameter("w", labelled("w of " + model));
         run.op("aten::exp").in(weights[model]).out(labelled("y of " + model));
       }
       for (const std::string model :
-           {changed ? "Net#3" : "Net", "Net#2", changed ? "Net" : "Net#3"})
+           {changed ? "Net#4" : "Net", "Net#2", "Net#3", changed ? "Net" : "Net#4"})
         run.root(model).parameters({weights[model]});
     });
     CHECK(report.verdict == Verdict::identical);

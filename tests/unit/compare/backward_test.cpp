@@ -309,6 +309,30 @@ TEST_SUITE("backward") {
     CHECK(report.findings[0].op == "aten::neg");
   }
 
+  TEST_CASE("a node that computes from a gradient does not pass it on to others that read it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t exp = run.next_position();
+      run.op("aten::exp").in(x).out(labelled("y"));
+      const std::uint64_t sin = run.next_position();
+      if (!changed) run.op("aten::sin").in(x).out(labelled("z"));
+      run.backward(true);
+      const Tensor one = run.op("aten::ones_like").out(labelled("one"));
+      const auto backward = [&](const std::string& node, std::uint64_t forward,
+                                std::string_view op) {
+        if (!changed)
+          run.node(
+              node, forward, [&] { run.op(op).in(one).out(labelled(op)); }, {}, one);
+      };
+      backward("SinBackward0", sin, "aten::mul");
+      run.op("aten::cos").in(one).out(labelled("cos"));
+      backward("ExpBackward0", exp, "aten::sqrt");
+    });
+    CHECK(std::any_of(report.findings.begin(), report.findings.end(),
+                      [](const Finding& finding) { return finding.op == "aten::sqrt"; }));
+  }
+
   TEST_CASE("that the other run sums fewer gradients follows") {
     CHECK(diverging(report_of_losses()) == 1);
   }
