@@ -127,6 +127,8 @@ class Comparison {
     if (options_.budget) add_budgets(report);
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
+    note_moved_updates();
+    add_shared_memory(result_.records, runs_);
     add_meanings(report);
     diagnose(report);
     report.summary = summary(report, decision.reason);
@@ -429,8 +431,6 @@ class Comparison {
   }
 
   void diagnose(Report& report) {
-    note_moved_updates();
-    add_shared_memory(result_.records, runs_);
     for (std::size_t k = 0; k < report.findings.size(); ++k) {
       const Finding& finding = report.findings[k];
       const bool rewrite =

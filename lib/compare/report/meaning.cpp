@@ -92,15 +92,16 @@ namespace {
 }
 
 /// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate"; or
-/// updates them more often.
+/// updates them more often, or at another place.
 [[nodiscard]] std::string updates(const Case& of) {
-  if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer ||
-      of.evidence().moved)
-    return {};
+  if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer) return {};
   for (const Side side : kSides) {
     const auto& updated = on(of.evidence().alone_updates, side);
     if (updated.empty() || !on(of.evidence().alone_updates, the_other(side)).empty()) continue;
     const std::string_view are = updated.size() == 1 ? "is" : "are";
+    if (of.evidence().moved)
+      return fmt::format("{} {} updated here in the {}, elsewhere in the {}", listed(updated, 3),
+                         are, name(side), name(the_other(side)));
     if (of.evidence().updated_again)
       return fmt::format("{} {} updated again in the {}", listed(updated, 3), are, name(side));
     return fmt::format("{} {} not updated in the {}", listed(updated, 3), are,

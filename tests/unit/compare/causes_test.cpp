@@ -200,6 +200,8 @@ TEST_SUITE("causes") {
     });
     REQUIRE_FALSE(report.findings.empty());
     CHECK(report.findings[0].op == "aten::add_");
+    CHECK(report.findings[0].meaning ==
+          "fc.weight is updated here in the candidate, elsewhere in the reference");
     CHECK(find_cause(report, "skipped-step") == nullptr);
     CHECK(first_cause(report) == "structure");
   }
