@@ -513,7 +513,7 @@ def saved_files(tools):
         ("crossed", 2, "saves 2 tensors that"),
         ("mode", 1, "net.training of torch.save is True and False"),
         ("attribute", 1, "config.color of torch.save is RED and BLUE"),
-        ("losses", 1, "losses.0 of torch.save is 0.75 and 0.5, losses.1 0.5 and 0.75"),
+        ("losses", 1, "losses.0 of torch.save is 0.71875 and 0.53125, losses.1 0.53125 and 0.71875"),
         ("classes", 1, "classes.0 of torch.save is 'cat' and 'dog', classes.1 'dog' and 'cat'"),
         ("other", 1, "best.memory of torch.save is model.0.bias and model.1.bias"),
         ("frozen", 1, "scale of torch.save is requires_grad True and requires_grad False"),

@@ -153,6 +153,21 @@ class RelaxedPass {
   return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
 }
 
+/// Its results are what it was given, as where it is asked for a dtype that it has, for an array of
+/// NumPy's: the program may read them. An op in place gives the program nothing that it lacks.
+[[nodiscard]] bool passes_on(const Event& event) {
+  const auto is_given = [&](std::uint64_t storage) {
+    return std::ranges::any_of(event.slots, [&](const Slot& slot) {
+      return slot.role == Role::input && slot.storage == storage;
+    });
+  };
+  const bool in_place = event.op.ends_with('_');
+  return event.kind == EventKind::op && !is_view(event) && !in_place &&
+         std::ranges::all_of(event.slots, [&](const Slot& slot) {
+           return slot.role == Role::input || (slot.role == Role::output && is_given(slot.storage));
+         });
+}
+
 /// What an op is given, in whatever order if that does not matter to it.
 [[nodiscard]] std::uint64_t given_key(const Event& event) {
   if (!facts::Op(event.op).has(facts::fact::symmetric)) return input_key(event);
@@ -238,15 +253,20 @@ class WindowAligner {
         .value();
   }
 
+  /// Items, by what they do.
   struct Moved {
-    std::unordered_map<std::uint32_t, std::uint64_t> keys;  ///< of items, by what they do
-    [[nodiscard]] std::vector<std::uint64_t> sorted() const {
-      std::vector<std::uint64_t> all;
-      for (const auto& [item, key] : keys) all.push_back(key);
+    std::map<std::uint32_t, std::uint64_t> keys;
+    /// In the order of what they do, then of the items.
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted() const {
+      std::vector<std::pair<std::uint64_t, std::uint32_t>> all;
+      for (const auto& [item, key] : keys) all.emplace_back(key, item);
       std::ranges::sort(all);
       return all;
     }
   };
+
+  using Partners = std::map<std::uint32_t, std::uint32_t>;  ///< items of the candidate, by those of
+                                                            ///< the reference
 
   /// Ops, and looks at a model's parameters, without a partner that is given and makes the same, if
   /// both runs have the same ones of them: only their order differs, as where independent
@@ -255,6 +275,7 @@ class WindowAligner {
   [[nodiscard]] bool note_moved(const std::vector<Entry>& entries) {
     Both<Moved> outside;
     Both<Moved> of_backward;
+    Partners partners;
     bool exchanged = false;
     const auto add = [&](Side side, std::uint32_t item) {
       const Event& event = event_of(side, item);
@@ -264,21 +285,74 @@ class WindowAligner {
     };
     for (const Entry& entry : entries) {
       if (entry.aligned() && value_key(Side::reference, entry.reference) ==
-                                 value_key(Side::candidate, entry.candidate))
+                                 value_key(Side::candidate, entry.candidate)) {
+        partners.emplace(entry.reference, entry.candidate);
         continue;
+      }
       exchanged =
           exchanged || (entry.aligned() && !hands_out(event_of(Side::reference, entry.reference)));
       if (entry.reference != kNoIndex) add(Side::reference, entry.reference);
       if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
     }
-    const auto are_the_same = [](const Both<Moved>& both) {
-      return both.reference.sorted() == both.candidate.sorted();
-    };
-    if (!exchanged || !are_the_same(outside)) return false;
-    moved_ = {outside.reference.keys, outside.candidate.keys};
-    if (are_the_same(of_backward))
+    if (!exchanged || !do_the_same(outside, partners)) return false;
+    for (const Side side : kSides) on(moved_, side) = on(outside, side).keys;
+    if (do_the_same(of_backward, partners))
       for (const Side side : kSides) on(moved_, side).merge(on(of_backward, side).keys);
     return !moved_.reference.empty();
+  }
+
+  /// Both runs have the same ones, for the same tensors: what is written to another tensor, or read
+  /// by the program in another order, has not moved. Adds them to the partners.
+  [[nodiscard]] bool do_the_same(const Both<Moved>& moved, Partners& partners) const {
+    const auto left = moved.reference.sorted();
+    const auto right = moved.candidate.sorted();
+    const auto key = [](const auto& one) { return one.first; };
+    if (!std::ranges::equal(left, right, {}, key, key)) return false;
+    Partners all = partners;
+    for (std::size_t k = 0; k < left.size(); ++k) all.emplace(left[k].second, right[k].second);
+    const bool same = std::ranges::all_of(left, [&](const auto& one) {
+      return are_for_the_same(one.second, all.at(one.second), all);
+    });
+    if (same) partners = std::move(all);
+    return same;
+  }
+
+  [[nodiscard]] bool are_for_the_same(std::uint32_t reference, std::uint32_t candidate,
+                                      const Partners& partners) const {
+    const Event& a = event_of(Side::reference, reference);
+    const Event& b = event_of(Side::candidate, candidate);
+    if (gives_number(a) || a.op == kSave || passes_on(a)) return false;
+    const bool any_order = facts::Op(a.op).has(facts::fact::symmetric);
+    return std::ranges::all_of(a.slots, [&](const Slot& one) {
+      if (one.role == Role::output) return true;
+      return std::ranges::any_of(b.slots, [&](const Slot& other) {
+        const bool same_place = one.index == other.index && one.element == other.element;
+        return one.role == other.role && (same_place || any_order) && one.digest == other.digest &&
+               is_same_tensor(one, other, partners);
+      });
+    });
+  }
+
+  /// Both were last written by partners, or are the same part of memory that no op has written.
+  [[nodiscard]] bool is_same_tensor(const Slot& reference, const Slot& candidate,
+                                    const Partners& partners) const {
+    const auto offset = [](const Slot& slot) {
+      return slot.geometry == nullptr ? 0 : slot.geometry->storage_offset;
+    };
+    if (reference.name != candidate.name || offset(reference) != offset(candidate)) return false;
+    if (reference.writer == kNone || candidate.writer == kNone)
+      return reference.writer == candidate.writer && reference.storage == candidate.storage;
+    const auto written_here = [&](Side side, const Slot& slot) {
+      const std::uint32_t writer =
+          slot.writer_lane == on(lanes_, side) ? window(side).find(slot.writer) : kNoIndex;
+      return writer == kNoIndex ? kNoIndex : window(side).item_of(writer);
+    };
+    const std::uint32_t left = written_here(Side::reference, reference);
+    const std::uint32_t right = written_here(Side::candidate, candidate);
+    if (left == kNoIndex && right == kNoIndex)
+      return reference.writer_lane == candidate.writer_lane && reference.writer == candidate.writer;
+    const auto partner = partners.find(left);
+    return partner != partners.end() && partner->second == right;
   }
 
   /// Tells apart what has moved.
@@ -639,7 +713,7 @@ class WindowAligner {
   const ForwardId& outside_;
   AlignmentLimits limits_;
   ItemCalls calls_;
-  Both<std::unordered_map<std::uint32_t, std::uint64_t>> moved_;  ///< items, by what they do
+  Both<std::map<std::uint32_t, std::uint64_t>> moved_;  ///< items, by what they do
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item

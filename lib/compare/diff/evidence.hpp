@@ -40,8 +40,8 @@ struct Draw {
 
 /// What a process reads past its own recorded ops, where another process of its run has written it.
 struct SharedMemory {
-  std::string writes;   ///< "0.weight is what rank 1 wrote by ..."; empty if no run shows it
-  bool differ = false;  ///< both runs show it, and the writes are different ones
+  std::string writes;       ///< "0.weight is what rank 1 wrote by ..."; empty if no run shows it
+  bool of_siblings = true;  ///< neither of the processes has created the other
 };
 
 /// What the diagnosis rules use in addition to the finding itself.

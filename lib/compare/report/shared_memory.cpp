@@ -21,7 +21,6 @@ using Left = std::pair<std::string, Digest>;  ///< the name of a tensor, and its
 
 struct Write {
   std::uint32_t rank = 0;
-  std::uint64_t position = kNone;
   std::string words;
 };
 
@@ -52,7 +51,7 @@ void add_writes(const Event& event, std::uint32_t rank, std::int64_t step, Write
     if (found == wanted.end()) continue;
     std::vector<Write>& known = found->second;
     if (std::ranges::find(known, rank, &Write::rank) == known.end())
-      known.push_back({rank, event.position, event_words(event, step)});
+      known.push_back({rank, event_words(event, step)});
   }
 }
 
@@ -70,31 +69,41 @@ void add_writes(const Event& event, std::uint32_t rank, std::int64_t step, Write
   return wanted;
 }
 
-[[nodiscard]] std::optional<Write> by_other_than(std::uint32_t reader,
+/// Has created it, or a process that has: what that wrote before, it has inherited.
+[[nodiscard]] bool is_ancestor(const Run& run, std::uint32_t process, std::uint32_t of) {
+  constexpr int kDeepest = 64;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    const auto creator = run.identity(of).creator;
+    if (!creator) return false;
+    if (*creator == process) return true;
+    of = *creator;
+  }
+  return true;
+}
+
+[[nodiscard]] std::optional<Write> by_other_than(const Run& run, std::uint32_t reader,
                                                  const std::vector<Write>& writes) {
-  const auto other =
-      std::ranges::find_if(writes, [&](const Write& write) { return write.rank != reader; });
+  const auto other = std::ranges::find_if(writes, [&](const Write& write) {
+    return write.rank != reader && !is_ancestor(run, write.rank, reader);
+  });
   return other == writes.end() ? std::nullopt : std::optional(*other);
 }
 
-void add_to(Record& record, const Both<Writes>& writes) {
+void add_to(Record& record, const Both<Writes>& writes, const Both<const Run*>& runs) {
   for_each_differing(record, [&](const TensorReport& tensor, std::size_t k) {
     SharedMemory& shared = record.evidence.shared_memory;
     if (!shared.writes.empty()) return;
-    Both<std::optional<Write>> written;
     for (const Side side : kSides) {
+      const Run& run = *on(runs, side);
+      const std::uint32_t reader = on(record.ranks, side);
       const Digest& digest = on(record.evidence.tensors[k].digest, side);
-      on(written, side) =
-          by_other_than(on(record.ranks, side), on(writes, side).at({tensor.name, digest}));
-      if (const auto& write = on(written, side))
-        shared.writes += fmt::format("{}what rank {} wrote by {} in the {}",
-                                     shared.writes.empty() ? tensor.name + " is " : ", and ",
-                                     write->rank, write->words, name(side));
+      const auto write = by_other_than(run, reader, on(writes, side).at({tensor.name, digest}));
+      if (!write) continue;
+      shared.writes += fmt::format("{}what rank {} wrote by {} in the {}",
+                                   shared.writes.empty() ? tensor.name + " is " : ", and ",
+                                   write->rank, write->words, name(side));
+      shared.of_siblings = shared.of_siblings && !is_ancestor(run, reader, write->rank);
     }
-    const auto& [reference, candidate] = written;
-    shared.differ =
-        reference && candidate &&
-        (reference->rank != candidate->rank || reference->position != candidate->position);
   });
 }
 
@@ -107,7 +116,7 @@ void add_shared_memory(std::vector<Record>& records, const Both<const Run*>& run
     if (on(runs, side)->ranks().size() < 2) return;
     on(writes, side) = writes_of(records, side, *on(runs, side));
   }
-  for (Record& record : records) add_to(record, writes);
+  for (Record& record : records) add_to(record, writes, runs);
 }
 
 }  // namespace ulpscope::comparison

@@ -62,7 +62,7 @@ namespace comparison {
 ULPSCOPE_FIELDS(TensorEvidence, storage, digest, geometry, flags, alignment, compared,
                 rows_permuted, numbers_permuted, repeats, ratio, budget)
 ULPSCOPE_FIELDS(Draw, side, op, step, event, where)
-ULPSCOPE_FIELDS(SharedMemory, writes, differ)
+ULPSCOPE_FIELDS(SharedMemory, writes, of_siblings)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
                 drawn_alone, seeded_lanes_share, layers_only, threads, on_gpu, event_flags,
                 not_compared, unreadable, inside_differs, tensors, budget, blamed, looks_ahead,

@@ -28,6 +28,7 @@ _MOST_TEXT = 1 << 14
 _DEEPEST = 32
 _LONG_LIST = 64
 _MOST_SHOWN = 32  # of a text
+_ROUNDED = 5  # digits and point of a number that others may agree with by chance
 _MOST_BITS = 1024
 _HYPERPARAMETERS = "param_groups"  # recorded of the optimizer itself
 _SEQUENCES = (list, tuple, collections.deque, range)
@@ -165,17 +166,17 @@ class _Contents:
         self.keys.append(f"{path}: {_words_of(value)}")
         if number is not None:
             self.numbers.append(f"{path}={number}")
-        elif kind is float:
+        elif kind is float and len(repr(value)) > _ROUNDED:
             self.others.append(f"{path}={value!r}")
         elif kind in (str, bytes):
             self.others.append(f"{path}={_text_words(value)}")
         self._note_shared(path, value)
 
     def _note_shared(self, path: str, value) -> None:
-        memory = tensors.memory_of(value)
-        if not memory:
+        storage = tensors.storage_of(value)
+        if storage is None:
             return
-        first = self._keys_of_storages.setdefault(memory, path)
+        first = self._keys_of_storages.setdefault(storage, path)
         if first != path:
             self.numbers.append(f"{path}.memory={first}")
 

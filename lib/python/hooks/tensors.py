@@ -61,6 +61,14 @@ def memory_of(tensor):
         return tensor.untyped_storage().data_ptr() if in_memory else None
 
 
+def storage_of(tensor):
+    """The address of its StorageImpl; None for what is no strided tensor, and for subclasses."""
+    if type(tensor) not in _plain:
+        return None
+    with _torch_c.DisableTorchFunction():
+        return tensor.untyped_storage()._cdata if _is_strided(tensor) else None
+
+
 def _is_strided(tensor) -> bool:
     return str(tensor.layout) == "torch.strided" and not tensor.is_nested
 

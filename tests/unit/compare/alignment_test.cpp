@@ -368,6 +368,45 @@ TEST_SUITE("alignment") {
     }));
   }
 
+  TEST_CASE("what is written to equal tensors in each other's place has not moved") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::vector<Tensor> means;
+      for (int k = 0; k < 2; ++k)
+        means.push_back(run.op("aten::zeros").flag(event_flag::factory).out(labelled("0")));
+      for (int k = 0; k < 2; ++k) {
+        const int decay = changed ? 2 - k : k + 1;
+        const Tensor& mean = means[static_cast<std::size_t>(k)];
+        run.op("aten::mul_")
+            .in(mean)
+            .arg("other", decay)
+            .writes(mean, labelled("by " + std::to_string(decay)));
+      }
+    });
+    CHECK(report.verdict != Verdict::identical);
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("numbers and memory that a program gets in another order are another outcome") {
+    for (const bool number : {false, true}) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        std::vector<Tensor> sums;
+        for (const std::string of : {"x", "y"})
+          sums.push_back(run.op("aten::sum").in(run.data(labelled(of))).out(labelled("sum " + of)));
+        for (const std::size_t k : {0U, 1U}) {
+          const std::size_t which = changed ? 1 - k : k;
+          if (number)
+            run.op("aten::item").in(sums[which]).result(static_cast<double>(which));
+          else
+            run.op("aten::to").in(sums[which]).returns(sums[which]);
+        }
+      });
+      CHECK(report.verdict == Verdict::diverged);
+    }
+  }
+
   TEST_CASE("models whose parameters are looked at in another order are the same ones") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
@@ -400,14 +439,14 @@ TEST_SUITE("alignment") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       const Tensor x = run.data(labelled("x"));
+      std::map<std::string, Tensor> weights;
+      for (const std::string part : {"a", "b", "c"})
+        weights[part] = run.data(labelled("weight of " + part));
       std::map<std::string, Tensor> parts;
       const std::vector<std::string> order = changed ? std::vector<std::string>{"c", "b", "a"}
                                                      : std::vector<std::string>{"a", "b", "c"};
       for (const std::string& part : order)
-        parts[part] = run.op("aten::mul")
-                          .in(x)
-                          .in(run.data(labelled("weight of " + part)))
-                          .out(labelled("x by " + part));
+        parts[part] = run.op("aten::mul").in(x).in(weights[part]).out(labelled("x by " + part));
       run.op("aten::stack").in(parts["a"]).in(parts["b"]).in(parts["c"]).out(labelled("all"));
       run.backward(true);
       Tensor sum = run.data(labelled("gradient of " + order[2]));

@@ -199,7 +199,7 @@ TEST_SUITE("rank pairs") {
       const Cause* const cause = find_cause(report, "race");
       return cause == nullptr ? std::nullopt : std::optional(cause->confidence);
     };
-    CHECK(race("w1", "w2") == Confidence::certain);
+    CHECK(race("w1", "w2") == Confidence::likely);
     CHECK(race("before", "w2") == Confidence::likely);
     CHECK(race("w1", "w2", "another") == Confidence::possible);
     CHECK(race("before", "other") == std::nullopt);

@@ -146,7 +146,8 @@ using Positions = std::unordered_set<std::uint64_t>;
     const auto made = on(ledger.memory, side).find(slot, stretch.scene.step);
     if (made && (!in_node || is_of_sequence(stretch.state, *made))) return made;
     const auto passed = ledger.find(differing::passed_on(side, {slot.writer_lane, slot.writer}));
-    if (passed && in_node && is_alone(stretch, side, node)) return passed;
+    if (passed && (in_node ? is_alone(stretch, side, node) : sums_gradients(window, index)))
+      return passed;
   }
   return std::nullopt;
 }

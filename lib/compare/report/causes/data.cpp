@@ -303,10 +303,10 @@ std::optional<Cause> race(const Case& of) {
     return cause;
   }
   if (const SharedMemory& shared = of.evidence().shared_memory; !shared.writes.empty()) {
-    const bool certain = same_start && shared.differ;
-    Cause cause = of.cause("race", certain      ? Confidence::certain
-                                   : same_start ? Confidence::likely
-                                                : Confidence::possible);
+    const bool side_by_side = same_start && shared.of_siblings;
+    Cause cause = of.cause("race", side_by_side ? Confidence::likely : Confidence::possible);
+    if (!shared.of_siblings)
+      cause.against = {"the process that reads may have waited for the one that writes"};
     cause.evidence = {"processes share memory, and one reads what another has written",
                       shared.writes};
     cause.attempt = {"let one process at a time read and update the memory, by a lock"};
