@@ -153,9 +153,9 @@ class RelaxedPass {
   return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
 }
 
-/// Its results are what it was given, as where it is asked for a dtype that it has, for an array of
-/// NumPy's: the program may read them. An op in place gives the program nothing that it lacks.
-[[nodiscard]] bool passes_on(const Event& event) {
+/// It makes no tensor: the program gets a number, a file, or what it has given, as where it asks
+/// for a dtype that a tensor has already. An op in place gives it nothing.
+[[nodiscard]] bool only_passes_on(const Event& event) {
   const auto is_given = [&](std::uint64_t storage) {
     return std::ranges::any_of(event.slots, [&](const Slot& slot) {
       return slot.role == Role::input && slot.storage == storage;
@@ -321,7 +321,7 @@ class WindowAligner {
                                       const Partners& partners) const {
     const Event& a = event_of(Side::reference, reference);
     const Event& b = event_of(Side::candidate, candidate);
-    if (gives_number(a) || a.op == kSave || passes_on(a)) return false;
+    if (only_passes_on(a)) return false;
     const bool any_order = facts::Op(a.op).has(facts::fact::symmetric);
     return std::ranges::all_of(a.slots, [&](const Slot& one) {
       if (one.role == Role::output) return true;
