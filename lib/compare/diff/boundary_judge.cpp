@@ -161,14 +161,6 @@ void compare_boundary_slots(const Event& reference, const Event& candidate,
   std::erase_if(slots, [](const SlotPair& slot) { return slot.match == Match::one_sided; });
 }
 
-/// Only one run has written it so far, by ops without a partner: the other one may do so later in
-/// the step, as by another optimizer. Who reads it then, or the end of the run, shows whether it
-/// does.
-bool BoundaryJudge::may_be_written_later(const std::optional<Source>& source) const {
-  return source && source->written_alone && !state_.only_layers && is_kept(source->finding) &&
-         state_.book.records()[source->finding].finding.kind == FindingKind::sequence;
-}
-
 Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
   Judgement judgement;
   compare_boundary_slots(scene.windows.reference->event(at.reference),
@@ -183,7 +175,6 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
     auto source = state_.ledger.memory.reference.find(*slot.reference, scene.step);
     const auto other = state_.ledger.memory.candidate.find(*slot.candidate, scene.step);
     if (!source) source = other;
-    if (told.kind == EventKind::parameters && may_be_written_later(source)) continue;
     if (told.kind != EventKind::module || slot.role() != Role::input)
       state_.absorption.leave(slot.reference, slot.candidate, source);
     if (source) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "compare/diff/describe.hpp"
@@ -45,7 +44,6 @@ class BoundaryJudge {
     std::int64_t step = kSetup;
   };
   [[nodiscard]] bool explained(Waiting& waiting);
-  [[nodiscard]] bool may_be_written_later(const std::optional<Source>& source) const;
   void wait(const Scene& scene, EventPair at, const SlotPair& slot);
   void name_otherwise(const Scene& scene, EventPair at, const std::vector<SlotPair>& parameters,
                       Judgement& judgement);
