@@ -253,6 +253,21 @@ class WindowAligner {
         .value();
   }
 
+  /// Partners are given and make the same. Most are equal slot by slot.
+  [[nodiscard]] bool does_the_same(const Entry& entry) const {
+    const Event& a = event_of(Side::reference, entry.reference);
+    const Event& b = event_of(Side::candidate, entry.candidate);
+    const auto is_equal = [](const Slot& one, const Slot& other) {
+      return one.role == other.role && one.index == other.index && one.element == other.element &&
+             one.flags == other.flags && one.digest == other.digest &&
+             one.logical_digest == other.logical_digest;
+    };
+    const bool equal = !entry.relaxed && std::ranges::equal(a.slots, b.slots, is_equal) &&
+                       std::ranges::equal(a.argument_bytes, b.argument_bytes);
+    return equal || value_key(Side::reference, entry.reference) ==
+                        value_key(Side::candidate, entry.candidate);
+  }
+
   /// Items, by what they do.
   struct Moved {
     std::map<std::uint32_t, std::uint64_t> keys;
@@ -273,10 +288,14 @@ class WindowAligner {
   /// statements are exchanged. Each is then aligned with the one that does the same. Of backward,
   /// which may add up gradients in another order then, too, if it has the same ones as well.
   [[nodiscard]] bool note_moved(const std::vector<Entry>& entries) {
+    const bool exchanged = std::ranges::any_of(entries, [&](const Entry& entry) {
+      return entry.aligned() && !does_the_same(entry) &&
+             !hands_out(event_of(Side::reference, entry.reference));
+    });
+    if (!exchanged) return false;
     Both<Moved> outside;
     Both<Moved> of_backward;
     Partners partners;
-    bool exchanged = false;
     const auto add = [&](Side side, std::uint32_t item) {
       const Event& event = event_of(side, item);
       if (event.kind == EventKind::op || event.kind == EventKind::parameters)
@@ -284,17 +303,14 @@ class WindowAligner {
             .keys.emplace(item, value_key(side, item));
     };
     for (const Entry& entry : entries) {
-      if (entry.aligned() && value_key(Side::reference, entry.reference) ==
-                                 value_key(Side::candidate, entry.candidate)) {
+      if (entry.aligned() && does_the_same(entry)) {
         partners.emplace(entry.reference, entry.candidate);
         continue;
       }
-      exchanged =
-          exchanged || (entry.aligned() && !hands_out(event_of(Side::reference, entry.reference)));
       if (entry.reference != kNoIndex) add(Side::reference, entry.reference);
       if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
     }
-    if (!exchanged || !do_the_same(outside, partners)) return false;
+    if (!do_the_same(outside, partners)) return false;
     for (const Side side : kSides) on(moved_, side) = on(outside, side).keys;
     if (do_the_same(of_backward, partners))
       for (const Side side : kSides) on(moved_, side).merge(on(of_backward, side).keys);
