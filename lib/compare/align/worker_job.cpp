@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "compare/model/content.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
@@ -61,12 +62,6 @@ JobOp::JobOp(std::shared_ptr<const Window> in, std::uint32_t at, std::int64_t of
     : window(std::move(in)), event(at), step(of_step), lane(of_lane), content(content_of(*this)) {}
 
 bool stands_before(const JobOp& a, const JobOp& b) { return position(a) < position(b); }
-
-bool holds_digest(const Slot& slot) noexcept {
-  constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
-                                     slot_flag::overwritten | slot_flag::uninitialised;
-  return !(slot.flags & kNoValue);
-}
 
 std::uint64_t content_key(const WorkerJob& job) {
   std::uint64_t sum = 0;

@@ -32,9 +32,6 @@ struct JobOp {
 /// By lane, then by position.
 [[nodiscard]] bool stands_before(const JobOp& a, const JobOp& b);
 
-/// The slot's digest says what it holds.
-[[nodiscard]] bool holds_digest(const Slot& slot) noexcept;
-
 /// Ops that feed each other.
 struct WorkerJob {
   Side side = Side::reference;

@@ -197,7 +197,9 @@ void AloneMemory::read(const Window& window, std::uint32_t item, Partner partner
     if (event.flags & event_flag::view) continue;
     if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
-      if (comparison::reads(slot)) note_read(slot, partner, op && index == item);
+      // What one run alone passes on, as a node of backward does its gradient, is not read yet.
+      if (comparison::reads(slot) && (op || has_partner))
+        note_read(slot, partner, op && index == item);
       if (has_partner) settle(slot);
     }
   }

@@ -62,10 +62,11 @@ class AloneMemory {
   /// or a number negated twice; in memory that no other op had written before.
   [[nodiscard]] bool is_copy(const Slot& slot) const;
   /// No op has read it.
-  [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }
+  [[nodiscard]] bool is_unread(const Slot& slot) const { return is_unread(slot.storage); }
+  [[nodiscard]] bool is_unread(std::uint64_t storage) const { return is(storage, Reader::none); }
   /// No op has read it whose results were compared.
   [[nodiscard]] bool is_uncompared(const Slot& slot) const {
-    return is_unread(slot) || is(slot, Reader::alone);
+    return is_unread(slot) || is(slot.storage, Reader::alone);
   }
   /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
   /// whose results were compared; copies aside.
@@ -104,8 +105,8 @@ class AloneMemory {
   };
 
   [[nodiscard]] static bool contains(const std::vector<Content>& contents, const Content& content);
-  [[nodiscard]] bool is(const Slot& slot, Reader reader) const {
-    const auto known = made_.find(slot.storage);
+  [[nodiscard]] bool is(std::uint64_t storage, Reader reader) const {
+    const auto known = made_.find(storage);
     return known != made_.end() && known->second.reader == reader;
   }
   [[nodiscard]] std::vector<Content> given_to(const Event& op) const;

@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "compare/align/worker_job.hpp"
 #include "compare/diff/effect.hpp"
 #include "compare/diff/explain/replays.hpp"
 #include "compare/diff/explain/spread.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/units.hpp"
+#include "compare/model/content.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
@@ -127,13 +127,23 @@ void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) con
 }
 
 void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
+  const bool alone = at.reference == kNoIndex || at.candidate == kNoIndex;
   for (const Side side : kSides) {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     if (index == kNoIndex) continue;
     const Window& window = *on(scene.windows, side);
-    if (window.event(index).kind == EventKind::gradient)
-      state_.accumulations.add(side, window.event(index), takes_over_gradient(window, index));
-    if (zeroes_gradient(window.event(index))) state_.accumulations.zero(side, window.event(index));
+    const Event& event = window.event(index);
+    if (event.kind == EventKind::gradient) {
+      const bool anew = takes_over_gradient(window, index);
+      state_.accumulations.add(side, event, anew);
+      on(state_.lone_gradients, side).accumulated(*on(scene.lanes, side), event, anew, alone);
+    }
+    if (event.kind == EventKind::zero_grad)
+      on(state_.lone_gradients, side).reset(*on(scene.lanes, side));
+    if (zeroes_gradient(event)) {
+      state_.accumulations.zero(side, event);
+      on(state_.lone_gradients, side).zeroed(event);
+    }
   }
 }
 
@@ -178,6 +188,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     totals.coverage.aligned += 1;
     return;
   }
+  if (reference.kind == EventKind::optimizer) state_.last_options.passed(state_, scene, at);
   if (reference.kind == EventKind::node && !loss_noted_) note_loss(scene, at);
   if (!is_unit(state_, reference) && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;

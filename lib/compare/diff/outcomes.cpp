@@ -612,6 +612,8 @@ void OutcomeJudge::judge_generators() {
 void OutcomeJudge::judge_noted() {
   if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
   if (state_.book.diverges()) return;
+  state_.last_options.blame(state_);
+  if (state_.book.diverges()) return;
   const Noted both = noted();
   judge_noted_generators(both);
   if (!state_.book.diverges()) judge_left_options(both);
@@ -714,11 +716,11 @@ void OutcomeJudge::judge_last_files(const Noted& noted) {
       continue;
     }
     const bool same_place = file.step == other.step && file.number == other.number;
-    const auto words = [&](const LastFile& last) {
+    const auto words = [&](const LastFile& saved) {
       const std::string place = file.step == other.step
-                                    ? fmt::format("file {}", last.number)
-                                    : fmt::format("in {}", step_words(last.step));
-      return same_place && &last != &file ? place + ", with other tensors" : place;
+                                    ? fmt::format("file {}", saved.number)
+                                    : fmt::format("in {}", step_words(saved.step));
+      return same_place && &saved != &file ? place + ", with other tensors" : place;
     };
     enter(FindingKind::arguments, saved(Side::reference, *one), saved(Side::candidate, *another),
           [&](Finding& finding) {

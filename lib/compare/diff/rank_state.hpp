@@ -14,8 +14,10 @@
 #include "compare/diff/accumulations.hpp"
 #include "compare/diff/alone_memory.hpp"
 #include "compare/diff/finding_book.hpp"
+#include "compare/diff/last_options.hpp"
 #include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
+#include "compare/diff/lone_gradients.hpp"
 #include "compare/diff/numbers_read.hpp"
 #include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
@@ -183,8 +185,10 @@ struct RankState {
   OwnDraws own_draws;
   NumbersRead numbers_read;
   OptionKeys option_keys;
+  LastOptions last_options;
   History history;
   Accumulations accumulations;
+  Both<LoneGradients> lone_gradients;
   Both<DataReads> data_reads;
   Both<ShownModels> models;
   OtherParameters other_parameters;

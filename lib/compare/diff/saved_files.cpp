@@ -204,11 +204,11 @@ void pair_files(Files reference, Files candidate, bool in_order, std::vector<Pai
 [[nodiscard]] std::vector<ArgumentReport> exchanged(std::string_view reference,
                                                     std::string_view candidate) {
   const auto values = [](std::string_view text) {
-    std::vector<std::string_view> values;
+    std::vector<std::string_view> sorted;
     for (const std::string_view line : lines_of(text))
-      values.push_back(name_and_value(line).second);
-    std::ranges::sort(values);
-    return values;
+      sorted.push_back(name_and_value(line).second);
+    std::ranges::sort(sorted);
+    return sorted;
   };
   if (values(reference) != values(candidate)) return {};
   return other_numbers(reference, candidate);

@@ -52,10 +52,9 @@ void add_uses(const Run& run, std::uint32_t rank, Uses& uses) {
   });
 }
 
-}  // namespace
-
-std::uint64_t count_unread_results(const RankState& state, Side side,
-                                   const std::set<std::uint64_t>& left) {
+/// Of results that no op has read, and that were made of what no op with a partner reads since.
+[[nodiscard]] std::set<Content> contents_of_unread(const RankState& state, Side side,
+                                                   const std::set<std::uint64_t>& left) {
   const AloneMemory& alone = on(state.alone_memory, side);
   std::vector<AloneMemory::Unread> unread = alone.unread();
   Uses uses;
@@ -65,7 +64,7 @@ std::uint64_t count_unread_results(const RankState& state, Side side,
       if (alone.reads(storage)) uses.emplace(storage, Use());
     return false;
   });
-  if (uses.empty()) return 0;
+  if (uses.empty()) return {};
   add_uses(*on(state.runs, side), on(state.ranks, side), uses);
   const auto is_read_alone = [&](std::uint64_t storage) {
     const auto use = uses.find(storage);
@@ -75,6 +74,18 @@ std::uint64_t count_unread_results(const RankState& state, Side side,
   for (const AloneMemory::Unread& one : unread)
     if (std::any_of(one.sources.begin(), one.sources.end(), is_read_alone))
       contents.insert(one.content);
+  return contents;
+}
+
+}  // namespace
+
+std::uint64_t count_unread_results(const RankState& state, Side side,
+                                   const std::set<std::uint64_t>& left) {
+  std::set<Content> contents = contents_of_unread(state, side, left);
+  for (const LoneGradients::Gradient& gradient : on(state.lone_gradients, side).left())
+    if (on(state.alone_memory, side).is_unread(gradient.storage) &&
+        !left.contains(gradient.storage))
+      contents.insert(gradient.content);
   if (contents.empty()) return 0;
   const Side other = the_other(side);
   for_each_op(*on(state.runs, other), on(state.ranks, other), [&](const Event& op, bool) {

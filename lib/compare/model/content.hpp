@@ -17,6 +17,13 @@ using Content = std::tuple<std::uint64_t, Digest>;
              : element_count(*slot.geometry) * element_size(slot.geometry->dtype);
 }
 
+/// The slot's digest says what it holds.
+[[nodiscard]] inline bool holds_digest(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
+                                     slot_flag::overwritten | slot_flag::uninitialised;
+  return !(slot.flags & kNoValue);
+}
+
 [[nodiscard]] inline Content content_of(const Slot& slot) noexcept {
   return {bytes_of(slot), slot.digest};
 }

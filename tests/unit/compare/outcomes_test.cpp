@@ -28,6 +28,34 @@ Report ending(const std::function<void(RunBuilder&, const Tensor& weight, bool c
   });
 }
 
+/// A backward pass over the weight that leaves its gradient.
+Tensor accumulate(RunBuilder& run, const Tensor& weight) {
+  run.backward(true);
+  const Tensor gradient = run.op("aten::mm").in(weight).out(labelled("gradient"));
+  run.name_storage(gradient, "fc.weight.grad", slot_flag::gradient);
+  EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+  taken.in(gradient).calls(
+      [&] { run.op("aten::detach").flag(event_flag::view).in(gradient).returns_view(gradient); });
+  taken.returns(gradient);
+  run.backward(false);
+  return gradient;
+}
+
+/// Steps of an optimizer that leave the same in both runs, each with a hyperparameter.
+Report stepping(const std::string& name, const std::vector<double>& reference,
+                const std::vector<double>& candidate) {
+  return ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
+    for (const double value : changed ? candidate : reference)
+      run.event(EventKind::optimizer, "SGD::step").arg(name, value).calls([&] {
+        run.op("aten::add_")
+            .flag(event_flag::in_optimizer)
+            .in(weight)
+            .writes(weight, labelled("w2"));
+      });
+    run.leaves({weight});
+  });
+}
+
 bool says(const Report& report, std::string_view words) {
   return report.summary.find(words) != std::string::npos;
 }
@@ -502,6 +530,39 @@ TEST_SUITE("outcomes") {
       run.environment("end.optimizer.0", "SGD");
       run.environment("end.optimizer.0.lr", changed ? "0.1 -> 0.2" : "0.1 -> 0.4");
       run.environment("end.optimizer.0.lr", "");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a hyperparameter of the last step is an outcome, though no value shows it") {
+    const Report report = stepping("dampening", {0}, {0.5});
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(says(report, "dampening of SGD is 0"));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::arguments);
+    CHECK(report.findings.size() == 1);
+  }
+
+  TEST_CASE("a hyperparameter that no value shows is no outcome once it is equal again") {
+    CHECK(stepping("dampening", {0, 0.5}, {0.5, 0.5}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("how an optimizer computes its update is no outcome") {
+    CHECK(stepping("foreach", {0}, {1}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a hyperparameter that one run's version of an optimizer does not have is no outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      EventBuilder step = run.event(EventKind::optimizer, "SGD::step");
+      step.arg("lr", 0.1);
+      if (changed) step.arg("decoupled_weight_decay", 0);
+      step.calls([&] {
+        run.op("aten::add_")
+            .flag(event_flag::in_optimizer)
+            .in(weight)
+            .writes(weight, labelled("w2"));
+      });
       run.leaves({weight});
     });
     CHECK(report.verdict == Verdict::identical);
@@ -993,6 +1054,58 @@ TEST_SUITE("outcomes") {
     INFO(report.summary);
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(says(report, "the reference leaves 1 tensor"));
+  }
+
+  TEST_CASE("a gradient that one run alone accumulates and leaves diverges where that happens") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> freed;
+      if (changed) freed.push_back(accumulate(run, weight));
+      run.op("aten::relu").in(weight).out(labelled("z"));
+      run.leaves({weight}, freed);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::mm");
+  }
+
+  TEST_CASE("a gradient that one run alone accumulates and no op reads may be an outcome") {
+    const auto accumulating = [](auto then) {
+      return ending([then](RunBuilder& run, const Tensor& weight, bool changed) {
+        if (changed) accumulate(run, weight);
+        then(run);
+        run.op("aten::relu").in(weight).out(labelled("z"));
+        run.leaves({weight});
+      });
+    };
+    const Report report = accumulating([](RunBuilder&) {});
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "the candidate makes 1 tensor that the reference does not make"));
+    const Report reset = accumulating(
+        [](RunBuilder& run) { run.phase(Phase::data).event(EventKind::zero_grad, "zero_grad"); });
+    INFO(reset.summary);
+    CHECK(reset.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a gradient that one run alone accumulates and sets to zero is none") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) {
+        const Tensor gradient = accumulate(run, weight);
+        run.op("aten::zero_").in(gradient).writes(gradient, labelled("0"));
+      }
+      run.op("aten::relu").in(weight).out(labelled("z"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a gradient that one run alone accumulates is none when it begins anew in both") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) accumulate(run, weight);
+      run.op("aten::relu").in(weight).out(labelled("z"));
+      accumulate(run, weight);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
   }
 
   TEST_CASE("a gradient of a leaf without a name that one run alone has reset is an outcome") {
