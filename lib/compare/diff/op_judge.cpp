@@ -86,6 +86,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   judgement.follows = judgement.follows || pair_.inputs_differ || pair_.generator_differs;
   if (pair_.looked_at && judgement.outcome == Outcome::equal) judgement.differs = false;
   judgement.source = pair_.why;
+  pair_.state.storages.passed(pair_.slots);
   shift_streams(pair_);
   note_placement(pair_);
   spread(pair_);

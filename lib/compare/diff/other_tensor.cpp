@@ -125,10 +125,41 @@ struct Read {
   return fmt::format("result of {}, from element {}", words(of), part.storage_offset);
 }
 
+/// Both runs have made the memory of both, and the program has chosen: backward gives its ops what
+/// forward has left.
+[[nodiscard]] bool are_two_memories(const RankState& state, const SlotPair& input) {
+  if (input.owner->flags & event_flag::in_backward) return false;
+  const auto partner = state.storages.partner(Side::reference, input.reference->storage);
+  return partner && *partner != input.candidate->storage &&
+         state.storages.partner(Side::candidate, input.candidate->storage);
+}
+
+/// A sample, or what the program's own code has made of some: which one it takes is the order of
+/// its data.
+[[nodiscard]] bool is_prepared(const Scene& scene, Side side, const Slot& slot) {
+  if (!slot.name.empty()) return false;
+  const HeldEvent writer = writer_of(scene, side, slot);
+  return writer.event == nullptr ||
+         (!writer.event->has_module &&
+          (writer.event->phase == Phase::setup || writer.event->phase == Phase::data));
+}
+
+/// "fc.weight of Net" or "result of aten::addmm, fc, event 12", as the run knows the tensor.
+[[nodiscard]] std::string tensor_words(const RankState& state, const Scene& scene, Side side,
+                                       const Slot& slot) {
+  const ShownModels& models = on(state.models, side);
+  if (const std::string_view name = models.name_of(slot.storage); !name.empty())
+    return fmt::format("{} of {}", name, models.root_of(slot.storage));
+  const OpPlace maker = producer(scene, side, slot);
+  const std::string result = maker.op.empty() ? std::string() : "result of " + words(maker);
+  if (slot.name.empty()) return result;
+  return result.empty() ? std::string(slot.name) : fmt::format("{}, {}", slot.name, result);
+}
+
 }  // namespace
 
-std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, const SlotPair& input,
-                                            const Both<ShownModels>& known) {
+std::optional<Both<std::string>> other_root(const RankState& state, const Scene& scene,
+                                            EventPair at, const SlotPair& input) {
   if (input.reference == nullptr || input.candidate == nullptr) return std::nullopt;
   const Event& a = scene.windows.reference->event(at.reference);
   const Event& b = scene.windows.candidate->event(at.candidate);
@@ -137,36 +168,44 @@ std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, co
       a.root == b.root)
     return std::nullopt;
   for (const Side side : kSides)
-    if (!on(known, side).contain(a.root, name) || !on(known, side).contain(b.root, name))
+    if (!on(state.models, side).contain(a.root, name) ||
+        !on(state.models, side).contain(b.root, name))
       return std::nullopt;
   return Both<std::string>{fmt::format("{} of {}", name, a.root),
                            fmt::format("{} of {}", name, b.root)};
 }
 
-std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
-                                              const SlotPair& input, const Both<DataReads>& data,
-                                              const Both<ShownModels>& known,
-                                              const OtherParameters& parameters) {
+std::optional<Both<std::string>> other_tensor(const RankState& state, const Scene& scene,
+                                              EventPair at, const SlotPair& input) {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
+  if (are_two_memories(state, input) && !is_prepared(scene, Side::reference, left) &&
+      !is_prepared(scene, Side::candidate, right)) {
+    Both<std::string> given;
+    for (const Side side : kSides)
+      on(given, side) = tensor_words(state, scene, side, *input.of(side));
+    if (!given.reference.empty() && !given.candidate.empty() && given.reference != given.candidate)
+      return given;
+  }
   const bool named = !left.name.empty() && !right.name.empty();
   if (left.name.empty() && right.name.empty() && either(input, kOfProgram))
-    return read_again(scene, at, input, data);
+    return read_again(scene, at, input, state.data_reads);
   if (either(input, slot_flag::uninitialised)) return std::nullopt;
-  if (named && left.name == right.name) return other_root(scene, at, input, known);
+  if (named && left.name == right.name) return other_root(state, scene, at, input);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);
-  const bool two = named && parameters.are_two(scene.windows.reference->event(at.reference).root,
-                                               left.name, right.name);
+  const bool two =
+      named && state.other_parameters.are_two(scene.windows.reference->event(at.reference).root,
+                                              left.name, right.name);
   const bool have =
       two || (named || computed
                   ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
                         holds(*scene.windows.reference, at.reference, right.digest, right.name)
-                  : both_were_read(scene, at, input, data));
+                  : both_were_read(scene, at, input, state.data_reads));
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};

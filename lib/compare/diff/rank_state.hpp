@@ -23,6 +23,7 @@
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/own_draws.hpp"
 #include "compare/diff/rng_tracker.hpp"
+#include "compare/diff/storage_pairs.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
 #include "compare/model/lane_reader.hpp"
@@ -192,6 +193,7 @@ struct RankState {
   Both<DataReads> data_reads;
   Both<ShownModels> models;
   OtherParameters other_parameters;
+  StoragePairs storages;
   Both<OtherwiseComputed> otherwise;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers

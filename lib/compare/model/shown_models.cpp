@@ -45,8 +45,9 @@ void ShownModels::show(const Event& event, const Slot& slot) {
                   .shape = slot.geometry->sizes,
                   .requires_grad = (slot.flags & slot_flag::requires_grad) != 0,
                   .latest = {}});
-  const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
-  if (!first && named->second != slot.name) named->second.clear();
+  const auto [named, first] =
+      named_.try_emplace(slot.storage, Named{std::string(event.root), std::string(slot.name)});
+  if (!first && named->second.name != slot.name) named->second.name.clear();
 }
 
 void ShownModels::hold(const Event& event, const Slot& slot) {
@@ -74,9 +75,19 @@ bool ShownModels::contain(std::string_view root, std::string_view name) const {
   return seen_.contains(key(root, name));
 }
 
+const ShownModels::Named* ShownModels::of_storage(std::uint64_t storage) const {
+  const auto named = named_.find(storage);
+  return named == named_.end() || named->second.name.empty() ? nullptr : &named->second;
+}
+
 std::string_view ShownModels::name_of(std::uint64_t storage) const {
-  const auto named = names_.find(storage);
-  return named == names_.end() ? std::string_view() : named->second;
+  const Named* const known = of_storage(storage);
+  return known == nullptr ? std::string_view() : known->name;
+}
+
+std::string_view ShownModels::root_of(std::uint64_t storage) const {
+  const Named* const known = of_storage(storage);
+  return known == nullptr ? std::string_view() : known->root;
 }
 
 }  // namespace ulpscope::comparison

@@ -47,14 +47,22 @@ class ShownModels {
   [[nodiscard]] bool contain(std::string_view root, std::string_view name) const;
   /// The parameter or buffer that has memory of its own, by that memory; empty for any other.
   [[nodiscard]] std::string_view name_of(std::uint64_t storage) const;
+  /// Whose that is; empty if its name is not known.
+  [[nodiscard]] std::string_view root_of(std::uint64_t storage) const;
 
  private:
   void show(const Event& event, const Slot& slot);
   void hold(const Event& event, const Slot& slot);
 
   std::map<std::string, ShownModel, std::less<>> models_;
-  std::unordered_set<std::uint64_t> seen_;                ///< keys of what is in `models_`
-  std::unordered_map<std::uint64_t, std::string> names_;  ///< by storage; empty: of several
+  std::unordered_set<std::uint64_t> seen_;  ///< keys of what is in `models_`
+  struct Named {
+    std::string root;
+    std::string name;  ///< empty: several share the memory
+  };
+  [[nodiscard]] const Named* of_storage(std::uint64_t storage) const;
+
+  std::unordered_map<std::uint64_t, Named> named_;  ///< by storage
 };
 
 }  // namespace ulpscope::comparison

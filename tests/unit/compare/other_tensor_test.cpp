@@ -273,6 +273,74 @@ TEST_SUITE("another tensor") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("what an earlier step has made, in place of what the last one has") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<Tensor> hidden{run.op("aten::zeros").out(labelled("h", 4))};
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::forward);
+        const bool stale = changed && step == 3;
+        const std::string made = "h" + std::to_string(step) + (stale ? " stale" : "");
+        hidden.push_back(
+            run.op("aten::gru").in(stale ? hidden[1] : hidden.back(), "hx").out(labelled(made, 4)));
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].step == 3);
+    CHECK(report.findings[0].arguments.at(0).reference == "result of aten::gru, event 3");
+    CHECK(report.findings[0].arguments.at(0).candidate == "result of aten::gru, event 1");
+    CHECK(cause_ids(report) == "argument");
+  }
+
+  TEST_CASE("a parameter of another model under the same name") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<Tensor> weights;
+      for (const std::string root : {"Net", "Net#2"}) {
+        run.root(root);
+        weights.push_back(run.parameter("fc.weight", labelled("w of " + root, 4)));
+        run.step(0).phase(Phase::forward);
+        run.parameters({weights.back()});
+        run.op("aten::exp").in(weights.back(), "self").out(labelled("y of " + root, 4));
+      }
+      run.step(1).phase(Phase::eval);
+      run.op("aten::lerp_").in(weights[changed ? 1 : 0], "end").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).reference == "fc.weight of Net");
+    CHECK(report.findings[0].arguments.at(0).candidate == "fc.weight of Net#2");
+  }
+
+  TEST_CASE("what backward is given is not chosen by the program") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor a = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("a", 4));
+      const Tensor b = run.op("aten::sin").in(run.data(labelled("y"))).out(labelled("b", 4));
+      run.step(1).phase(Phase::backward).backward(true);
+      run.op("aten::mul").in(changed ? b : a, "self").out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+  }
+
+  TEST_CASE("another tensor that is laid out too differently to be compared") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor x = run.data(labelled("x", 4));
+      run.step(0).phase(Phase::forward);
+      const Tensor wide = run.op("aten::exp").in(x).out(Values({2, 2}, {1, 2, 3, 4}));
+      const Tensor narrow = run.op("aten::sin").in(x).out(Values({2}, {5, 6}));
+      run.step(1).phase(Phase::forward);
+      const Tensor skip = run.view(narrow, {2, 2}, {0, 1});
+      if (changed)
+        run.op("aten::expand").given(narrow, slot_flag::metadata_only).returns_view(skip);
+      run.op("aten::cat").in(changed ? skip : wide, "tensors").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->kind == FindingKind::arguments);
+    CHECK(report.first()->arguments.at(0).reference == "result of aten::exp, event 0");
+    CHECK(report.first()->arguments.at(0).candidate == "result of aten::sin, event 1");
+  }
+
   TEST_CASE("the same tensors in another order") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       two_branches(run, [&](const Tensor& left, const Tensor& right) {

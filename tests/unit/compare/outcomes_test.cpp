@@ -29,9 +29,9 @@ Report ending(const std::function<void(RunBuilder&, const Tensor& weight, bool c
 }
 
 /// A backward pass over the weight that leaves its gradient.
-Tensor accumulate(RunBuilder& run, const Tensor& weight) {
+Tensor accumulate(RunBuilder& run, const Tensor& weight, const std::string& content = "gradient") {
   run.backward(true);
-  const Tensor gradient = run.op("aten::mm").in(weight).out(labelled("gradient"));
+  const Tensor gradient = run.op("aten::mm").in(weight).out(labelled(content));
   run.name_storage(gradient, "fc.weight.grad", slot_flag::gradient);
   EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
   taken.in(gradient).calls(
@@ -1100,7 +1100,7 @@ TEST_SUITE("outcomes") {
 
   TEST_CASE("a gradient that one run alone accumulates is none when it begins anew in both") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      if (changed) accumulate(run, weight);
+      if (changed) accumulate(run, weight, "gradient of a warm-up");
       run.op("aten::relu").in(weight).out(labelled("z"));
       accumulate(run, weight);
       run.leaves({weight});

@@ -50,18 +50,19 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   const std::uint64_t key = !options.empty() ? ops.state.option_keys.of(ops.scene, ops.at, options)
                             : other_model    ? 0
                                              : inputs_key(others);
-  const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-                                      {.key = key,
-                                       .once_per_step = !other_model && options.empty(),
-                                       .any_place = other_model || !options.empty(),
-                                       .any_op = !options.empty(),
-                                       .harmless = no_matter},
-                                      [&](Record& record) {
-                                        record.finding.diverges = !no_matter;
-                                        record.finding.arguments = given;
-                                        record.evidence.same_tensors = same_tensors;
-                                        add_tensors(record, ops.slots);
-                                      });
+  const Source source =
+      enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
+                    {.key = key,
+                     .once_per_step = !other_model && options.empty() && !ops.between_models(),
+                     .any_place = other_model || !options.empty(),
+                     .any_op = !options.empty(),
+                     .harmless = no_matter},
+                    [&](Record& record) {
+                      record.finding.diverges = !no_matter;
+                      record.finding.arguments = given;
+                      record.evidence.same_tensors = same_tensors;
+                      add_tensors(record, ops.slots);
+                    });
   if (no_matter) {
     ops.inputs_differ = false;
     ops.judgement.differs = false;
@@ -194,8 +195,7 @@ void enter_each_kind(OpPair& ops, const std::vector<const SlotPair*>& fresh) {
     const bool as_left = slot->role() == Role::input &&
                          !was_changed(ops, Side::reference, *slot->reference) &&
                          !was_changed(ops, Side::candidate, *slot->candidate);
-    if (const auto tensors = as_left ? other_tensor(ops.scene, ops.at, *slot, ops.state.data_reads,
-                                                    ops.state.models, ops.state.other_parameters)
+    if (const auto tensors = as_left ? other_tensor(ops.state, ops.scene, ops.at, *slot)
                                      : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(

@@ -105,10 +105,14 @@ namespace {
   for (const Side side : kSides)
     if (!source)
       source = ops.state.ledger.find(differing::viewed_part(side, *slot.of(side), ops.scene.step));
-  if (source && other_tensor(ops.scene, ops.at, slot, ops.state.data_reads, ops.state.models,
-                             ops.state.other_parameters))
-    return std::nullopt;
+  if (source && other_tensor(ops.state, ops.scene, ops.at, slot)) return std::nullopt;
   return source;
+}
+
+/// Two tensors, laid out too differently to be compared, of which the op makes different results.
+[[nodiscard]] bool is_other_layout_of_two(const OpPair& ops, const SlotPair& slot) {
+  return slot.match == Match::layout && !gives_the_same(ops) &&
+         other_tensor(ops.state, ops.scene, ops.at, slot).has_value();
 }
 
 /// Recording has given a run the value of a different call: nothing follows from it.
@@ -135,13 +139,15 @@ namespace {
 void explain_inputs(OpPair& ops) {
   std::vector<const SlotPair*> fresh;
   std::set<std::uint16_t> known;
-  for (const SlotPair& slot : ops.slots) {
-    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+  for (SlotPair& slot : ops.slots) {
+    if (slot.role() != Role::input) continue;
+    if (!ops.why && is_other_layout_of_two(ops, slot)) slot.match = Match::differs;
+    if (!is_difference(slot.match)) continue;
     if (is_kept_otherwise(ops, slot)) {
       const auto source = ops.reason_of(slot);
       if (!source || !ops.state.book.diverges(*source)) continue;  // its kernel's results are equal
     }
-    if (other_root(ops.scene, ops.at, slot, ops.state.models)) {
+    if (other_root(ops.state, ops.scene, ops.at, slot)) {
       ops.inputs_differ = true;
       fresh.push_back(&slot);
     } else if (const auto read = differs_for_readers(ops, slot)) {

@@ -171,6 +171,7 @@ void OpPair::compare_inside() {
     }
     if (differs) inside_differing.push_back(pair);
     if (writes) add_inside_writes(inner_slots);
+    state.storages.passed(inner_slots);
   }
 }
 
