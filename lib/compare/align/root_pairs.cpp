@@ -1,6 +1,7 @@
 #include "compare/align/root_pairs.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -16,6 +17,7 @@ struct Root {
   std::size_t lane = 0;  ///< index of the pair of lanes that computes with it first
   std::uint64_t position = 0;
   std::optional<std::uint64_t> start;  ///< what it holds before its first forward
+  std::optional<std::uint64_t> names;  ///< of its parameters and buffers
   bool taken = false;
 };
 
@@ -24,37 +26,57 @@ struct Root {
   return root.substr(0, std::min(root.rfind('#'), root.size()));
 }
 
-[[nodiscard]] std::uint64_t state_key(const Event& event) {
-  KeyHash hash;
-  for (const Slot& slot : event.slots) hash.add(slot.name).add(slot.digest);
-  return hash.value();
+/// What a model shows of its parameters and buffers.
+struct Shown {
+  std::uint64_t state = 0;
+  std::uint64_t names = 0;
+};
+
+[[nodiscard]] Shown shown_in(const Event& event) {
+  KeyHash state;
+  KeyHash names;
+  for (const Slot& slot : event.slots) {
+    state.add(slot.name).add(slot.digest);
+    names.add(slot.name);
+  }
+  return {state.value(), names.value()};
 }
 
-/// In the order in which they come in lanes that count.
+/// Of a lane, where one thread alone computes.
+constexpr std::size_t kFirstBlocks = 256;
+
+/// In the order in which they come in lanes that count. Where one thread alone computes, a model
+/// that only shows what it holds is one as well, and nothing but the beginning is read.
 [[nodiscard]] std::vector<Root> roots_of(const Run& run, std::uint32_t rank,
-                                         const std::vector<std::optional<Lane>>& lanes) {
+                                         const std::vector<std::optional<Lane>>& lanes,
+                                         bool one_thread) {
   std::map<std::string, Root, std::less<>> roots;
-  std::map<std::pair<std::string, std::size_t>, std::uint64_t> starts;  // by root and lane
+  std::map<std::pair<std::string, std::size_t>, Shown> starts;  // by root and lane
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     if (!lanes[k]) continue;
     const std::uint32_t lane = lanes[k]->id;
-    for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
+    const std::size_t all = run.block_count(rank, lane);
+    const std::size_t blocks = one_thread ? std::min(all, kFirstBlocks) : all;
+    for (std::size_t index = 0; index < blocks; ++index) {
       const Block block = run.block(rank, lane, index);
       for (const Event& event : block.events) {
         if (event.root.empty()) continue;
-        const bool computes = event.kind == EventKind::op || event.kind == EventKind::module;
-        if (event.kind == EventKind::parameters)
-          starts.try_emplace({std::string(event.root), k}, state_key(event));
-        if (!computes || roots.contains(event.root)) continue;
+        const bool shows = event.kind == EventKind::parameters;
+        const bool counts =
+            event.kind == EventKind::op || event.kind == EventKind::module || (one_thread && shows);
+        if (shows) starts.try_emplace({std::string(event.root), k}, shown_in(event));
+        if (!counts || roots.contains(event.root)) continue;
         const std::string name(event.root);
-        roots.emplace(name, Root{name, k, event.position, {}, false});
+        roots.emplace(name, Root{name, k, event.position, {}, {}, false});
       }
     }
   }
   std::vector<Root> ordered;
   for (auto& [name, root] : roots) {
-    if (const auto start = starts.find({name, root.lane}); start != starts.end())
-      root.start = start->second;
+    if (const auto start = starts.find({name, root.lane}); start != starts.end()) {
+      root.start = start->second.state;
+      root.names = start->second.names;
+    }
     ordered.push_back(std::move(root));
   }
   std::sort(ordered.begin(), ordered.end(), [](const Root& a, const Root& b) {
@@ -75,10 +97,6 @@ struct Root {
       if (lane.role == LaneRole::thread) on(threads, side).emplace_back(lane);
     }
   Both<std::vector<std::optional<Lane>>> lanes;
-  if (std::max(paired.reference.size(), paired.candidate.size()) +
-          std::max(threads.reference.size(), threads.candidate.size()) <
-      2)
-    return lanes;
   for (const auto& pair : pair_lanes(runs, ranks, paired, race_for_draws(runs, ranks)))
     for (const Side side : kSides) on(lanes, side).push_back(on(pair, side));
   for (const Side side : kSides)
@@ -91,20 +109,25 @@ struct Root {
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
   Both<std::vector<Root>> roots;
   const auto lanes = computing_lanes(runs, ranks);
+  const bool one_thread = std::max(lanes.reference.size(), lanes.candidate.size()) < 2;
   for (const Side side : kSides)
-    on(roots, side) = roots_of(*on(runs, side), on(ranks, side), on(lanes, side));
+    on(roots, side) = roots_of(*on(runs, side), on(ranks, side), on(lanes, side), one_thread);
   std::map<std::string, std::string, std::less<>> names;
-  const auto take = [&](auto fits) {
+  const auto take_any_class = [&](auto fits) {
     for (Root& one : roots.reference) {
       if (one.taken) continue;
       const auto partner =
-          std::find_if(roots.candidate.begin(), roots.candidate.end(), [&](const Root& other) {
-            return !other.taken && class_of(one.name) == class_of(other.name) && fits(one, other);
-          });
+          std::find_if(roots.candidate.begin(), roots.candidate.end(),
+                       [&](const Root& other) { return !other.taken && fits(one, other); });
       if (partner == roots.candidate.end()) continue;
       one.taken = partner->taken = true;
       if (one.name != partner->name) names.emplace(partner->name, one.name);
     }
+  };
+  const auto take = [&](auto fits) {
+    take_any_class([&](const Root& a, const Root& b) {
+      return class_of(a.name) == class_of(b.name) && fits(a, b);
+    });
   };
   const auto same_start = [](const Root& a, const Root& b) {
     return a.start && a.start == b.start;
@@ -112,9 +135,11 @@ struct Root {
   const auto same_lane = [](const Root& a, const Root& b) { return a.lane == b.lane; };
   take([&](const Root& a, const Root& b) { return same_start(a, b) && same_lane(a, b); });
   take(same_start);
-  take(same_lane);
+  if (!one_thread) take(same_lane);
   take([](const Root& a, const Root& b) { return a.name == b.name; });
   take([](const Root&, const Root&) { return true; });
+  take_any_class(same_start);
+  take_any_class([](const Root& a, const Root& b) { return a.names && a.names == b.names; });
   return names;
 }
 
