@@ -37,14 +37,9 @@ namespace {
   return told_by_update ? Phase::data : event.phase;
 }
 
-/// It shows the parameters of a model, which a program may call in another order than its twin.
-[[nodiscard]] bool is_of_root(const Event& event) noexcept {
-  return event.has_module || event.kind == EventKind::parameters;
-}
-
 [[nodiscard]] bool same_place(const Event& a, const Event& b) {
   if (place_in_step(a) != place_in_step(b) || a.has_module != b.has_module) return false;
-  return !is_of_root(a) || (a.module == b.module && a.root == b.root);
+  return !a.has_module || (a.module == b.module && a.root == b.root);
 }
 
 /// A hash of the digests of the slots that `wanted` accepts and that hold comparable bytes.
@@ -90,7 +85,7 @@ std::uint64_t structure_key(const Event& event, Place place) {
   if (place == Place::counts) {
     hash.add(static_cast<std::uint64_t>(place_in_step(event)));
     hash.add(std::uint64_t{event.has_module});
-    if (is_of_root(event)) hash.add(event.module).add(event.root);
+    if (event.has_module) hash.add(event.module).add(event.root);
     if (event.kind != EventKind::op && !has_numbers_by_reading(event)) return hash.value();
   }
   if (gives_memory(event)) return hash.add(std::uint64_t{event.slots.size()}).value();
@@ -110,6 +105,7 @@ std::uint64_t structure_key(const Event& event, Place place) {
 std::uint64_t name_key(const Event& event) {
   KeyHash hash;
   hash.add(static_cast<std::uint64_t>(event.kind)).add(event.op);
+  // A program may call a model before or after its twin.
   if (event.kind == EventKind::parameters) hash.add(event.root);
   return hash.value();
 }

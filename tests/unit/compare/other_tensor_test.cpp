@@ -344,7 +344,8 @@ TEST_SUITE("another tensor") {
     CHECK(report.first()->kind == FindingKind::arguments);
     CHECK(report.first()->arguments.at(0).reference == "result of aten::exp, event 0");
     CHECK(report.first()->arguments.at(0).candidate == "result of aten::sin, event 1");
-    CHECK(diverging(skipping(true)) == 0);
+    for (const Finding& finding : skipping(true).findings)
+      CHECK(finding.kind != FindingKind::arguments);
   }
 
   TEST_CASE("the same tensors in another order") {

@@ -62,4 +62,22 @@ TEST_SUITE("root pairs") {
     REQUIRE(report.first() != nullptr);
     CHECK(report.first()->kind == FindingKind::parameter);
   }
+
+  TEST_CASE("what shows a model is not what shows its twin, whichever setup shows") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor first = run.parameter("fc.weight", labelled("a", 4));
+      const Tensor second = run.parameter("fc.weight", labelled("b", 4));
+      const auto show = [&](bool one) {
+        run.root(one ? "Net" : "Net#2").parameters({one ? first : second});
+      };
+      show(!changed);
+      run.step(0).phase(Phase::forward);
+      show(changed);
+      for (const bool one : {!changed, changed})
+        run.op("aten::mm").in(one ? first : second).out(labelled(one ? "y" : "z", 4));
+      run.leaves({});
+    });
+    INFO(report.summary);
+    CHECK(report.verdict == Verdict::identical);
+  }
 }
