@@ -164,6 +164,11 @@ EventBuilder& EventBuilder::draws(int count) {
   return *this;
 }
 
+EventBuilder& EventBuilder::of_object(std::uint64_t number) {
+  stored().event.object = number;
+  return *this;
+}
+
 EventBuilder& EventBuilder::draws_from_own(int count, std::uint64_t which) {
   Event& event = stored().event;
   std::uint64_t& drawn = run_.drawn_from_own_[which];

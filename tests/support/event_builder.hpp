@@ -41,6 +41,8 @@ class EventBuilder {
   EventBuilder& device_arg(std::string_view name, std::uint8_t type);
   EventBuilder& result(double value);
   EventBuilder& returns_object();
+  /// Which optimizer it is, from 1.
+  EventBuilder& of_object(std::uint64_t number);
   EventBuilder& overload(std::string_view name);
   EventBuilder& flag(std::uint32_t event_flags);
   /// Where in the program it was called: "train.cpp:41 main", innermost first, a line each.

@@ -349,12 +349,14 @@ class WindowAligner {
     });
   }
 
-  /// Both were last written by partners, or are the same part of memory that no op has written.
+  /// Both were last written by partners, or are the same part of memory that no op has written. A
+  /// number that the program gives an op is no tensor of its own.
   [[nodiscard]] bool is_same_tensor(const Slot& reference, const Slot& candidate,
                                     const Partners& partners) const {
     const auto offset = [](const Slot& slot) {
       return slot.geometry == nullptr ? 0 : slot.geometry->storage_offset;
     };
+    if (reference.flags & candidate.flags & slot_flag::wrapped_number) return true;
     if (reference.name != candidate.name || offset(reference) != offset(candidate)) return false;
     if (reference.writer == kNone || candidate.writer == kNone)
       return reference.writer == candidate.writer && reference.storage == candidate.storage;

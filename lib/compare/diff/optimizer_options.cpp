@@ -1,7 +1,6 @@
 #include "compare/diff/optimizer_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,12 +71,6 @@ std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
   if (steps.reference == kNoIndex || steps.candidate == kNoIndex) return {};
   return differing_options(scene.windows.reference->event(steps.reference),
                            scene.windows.candidate->event(steps.candidate));
-}
-
-bool is_form(const ArgumentReport& option) {
-  constexpr std::array<std::string_view, 5> kForms{"foreach", "fused", "capturable",
-                                                   "differentiable", kParams};
-  return std::find(kForms.begin(), kForms.end(), option.name) != kForms.end();
 }
 
 std::uint64_t OptionKeys::of(const Scene& scene, EventPair at,

@@ -24,9 +24,6 @@ inline constexpr std::string_view kParams = "params";
 /// optimizers.
 [[nodiscard]] std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at);
 
-/// How an optimizer computes its update, or of how many tensors, not which one.
-[[nodiscard]] bool is_form(const ArgumentReport& option);
-
 /// What identifies such differences, wherever they show.
 class OptionKeys {
  public:

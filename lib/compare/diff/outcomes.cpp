@@ -612,9 +612,9 @@ void OutcomeJudge::judge_generators() {
 void OutcomeJudge::judge_noted() {
   if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
   if (state_.book.diverges()) return;
-  state_.last_options.blame(state_);
-  if (state_.book.diverges()) return;
   const Noted both = noted();
+  state_.last_options.blame(state_, both);
+  if (state_.book.diverges()) return;
   judge_noted_generators(both);
   if (!state_.book.diverges()) judge_left_options(both);
   if (!state_.book.diverges()) judge_saved_files(both);

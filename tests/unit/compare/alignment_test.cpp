@@ -368,6 +368,25 @@ TEST_SUITE("alignment") {
     }));
   }
 
+  TEST_CASE("a number that the program gives an op is no tensor that moves with it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor x = run.data(labelled("x"));
+      run.step(0).phase(Phase::forward);
+      for (const bool first : {!changed, changed}) {
+        const Tensor by = run.data(labelled("0.5"));
+        run.op("aten::div")
+            .in(x)
+            .given(by, slot_flag::wrapped_number)
+            .arg("rounding_mode", first ? 1 : 2)
+            .out(labelled(first ? "y" : "z"));
+      }
+      run.op("aten::neg").in(x).out(labelled("w"));
+    });
+    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+      return finding.kind == FindingKind::arguments;
+    }));
+  }
+
   TEST_CASE("what is written to equal tensors in each other's place has not moved") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -552,6 +552,36 @@ TEST_SUITE("outcomes") {
     CHECK(stepping("foreach", {0}, {1}).verdict == Verdict::identical);
   }
 
+  TEST_CASE("a hyperparameter that float32 does not tell apart is no outcome") {
+    CHECK(stepping("lr", {0.0343}, {0.03429999999999999}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what a program keeps in its groups itself is no hyperparameter") {
+    CHECK(stepping("time", {1}, {2}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("one of Python's optimizers is left where it stands at the end or was saved") {
+    const auto left_as = [](const std::string& key) {
+      return ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
+               run.environment("python.version", "3.11");
+               if (!key.empty()) run.environment(key, "SGD");
+               EventBuilder step = run.event(EventKind::optimizer, "SGD::step");
+               step.of_object(1).arg("dampening", changed ? 0.5 : 0.0).calls([&] {
+                 run.op("aten::add_")
+                     .flag(event_flag::in_optimizer)
+                     .in(weight)
+                     .writes(weight, labelled("w2"));
+               });
+               run.leaves({weight});
+             })
+          .verdict;
+    };
+    CHECK(left_as("end.optimizer.0") == Verdict::diverged);
+    CHECK(left_as("saved.optimizer.0") == Verdict::diverged);
+    CHECK(left_as("end.optimizer.1") == Verdict::identical);
+    CHECK(left_as("") == Verdict::identical);
+  }
+
   TEST_CASE("a hyperparameter that one run's version of an optimizer does not have is no outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       EventBuilder step = run.event(EventKind::optimizer, "SGD::step");

@@ -1,12 +1,21 @@
 #include "compare/diff/explain/updates_in_lists.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "compare/diff/optimizer_options.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
+
+/// How an optimizer computes its update, or of how many tensors, not which one.
+[[nodiscard]] bool is_form(const ArgumentReport& option) {
+  constexpr std::array<std::string_view, 5> kForms{"foreach", "fused", "capturable",
+                                                   "differentiable", kParams};
+  return std::find(kForms.begin(), kForms.end(), option.name) != kForms.end();
+}
 
 [[nodiscard]] bool is_in_lists(const Event& event) {
   return facts::Op(event.op).is_foreach() || event.op.starts_with("aten::_fused_");
