@@ -482,7 +482,7 @@ def numpy_write(tools):
 
 def left_options(tools):
     """Hyperparameters that are changed after the last step are an outcome, also of an optimizer that is saved and gone,
-    in whichever thread."""
+    in whichever thread; so are groups of parameters."""
     places = ("standing", "saved", "threads")
     tools.record_variants("left_options", {where + name: [where, lr] for where in places
                                            for name, lr in (("equal", "0.1"), ("changed", "0.05"))})
@@ -494,6 +494,17 @@ def left_options(tools):
         code, report = tools.compare(where + "reference", where + "changed")
         if code != 1 or "lr of SGD is 0.1 and 0.05" not in report["summary"]:
             yield f"{where}: exit code {code}, {report['summary']}"
+    others = (
+        ("grown", 1, "params of SGD is 2 and [2, 2]"),
+        ("dampened", 1, "dampening of SGD is 0.0 and 0.5"),
+        ("dropped", 0, "identical"),
+    )
+    for way, expected, words in others:
+        for number in ("0", "0.5"):
+            tools.record(way + number, "left_options", way, number)
+        code, report = tools.compare(way + "0", way + "0.5")
+        if code != expected or words not in report["summary"]:
+            yield f"{way}: exit code {code}, {report['summary']}"
 
 
 def saved_files(tools):

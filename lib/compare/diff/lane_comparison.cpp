@@ -140,6 +140,8 @@ void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
     }
     if (event.kind == EventKind::zero_grad)
       on(state_.lone_gradients, side).reset(*on(scene.lanes, side));
+    if (event.kind == EventKind::zero_grad || event.kind == EventKind::optimizer)
+      state_.last_options.used(side, *on(scene.lanes, side), event);
     if (zeroes_gradient(event)) {
       state_.accumulations.zero(side, event);
       on(state_.lone_gradients, side).zeroed(event);

@@ -66,18 +66,27 @@ constexpr std::array<std::string_view, 22> kHyperparameters{"lr",
   return reference && candidate && *reference != *candidate;
 }
 
-/// Capture numbers optimizers from 1, and Python's from 0 where it notes them.
-[[nodiscard]] bool is_left(const std::vector<EnvironmentEntry>& noted, std::uint64_t optimizer) {
+}  // namespace
+
+void LastOptions::used(Side side, const Lane& lane, const Event& event) {
+  std::vector<std::uint64_t>& known = on(used_, side);
+  if (lane.role == LaneRole::main && std::ranges::find(known, event.object) == known.end())
+    known.push_back(event.object);
+}
+
+/// Python's are noted by the order in which the main thread used them first.
+bool LastOptions::is_left(Side side, const std::vector<EnvironmentEntry>& noted,
+                          std::uint64_t optimizer) const {
   const auto any = [&](auto fits) {
     return std::ranges::any_of(noted, fits, &EnvironmentEntry::key);
   };
   if (!any([](const std::string& key) { return key.starts_with("python."); })) return true;
-  const std::string stands = fmt::format("end.optimizer.{}", optimizer - 1);
-  const std::string saved = fmt::format("saved.optimizer.{}", optimizer - 1);
+  const std::vector<std::uint64_t>& all = on(used_, side);
+  const auto number = std::ranges::find(all, optimizer) - all.begin();
+  const std::string stands = fmt::format("end.optimizer.{}", number);
+  const std::string saved = fmt::format("saved.optimizer.{}", number);
   return any([&](const std::string& key) { return key == stands || key == saved; });
 }
-
-}  // namespace
 
 void LastOptions::passed(RankState& state, const Scene& scene, EventPair step) {
   if (state.book.diverges()) return;
@@ -86,7 +95,9 @@ void LastOptions::passed(RankState& state, const Scene& scene, EventPair step) {
     differ_.erase(optimizer);
     return;
   }
-  differ_[optimizer] =
+  Last& last = differ_[optimizer];
+  last.candidate = scene.windows.candidate->event(step.candidate).object;
+  last.source =
       enter_finding(state, FindingKind::arguments, scene, step, step,
                     {.key = KeyHash().add("last options").add(optimizer).value(),
                      .once_per_step = false,
@@ -100,9 +111,10 @@ void LastOptions::passed(RankState& state, const Scene& scene, EventPair step) {
 }
 
 void LastOptions::blame(RankState& state, const Noted& noted) const {
-  for (const auto& [optimizer, source] : differ_)
-    if (is_left(noted.reference, optimizer) && is_left(noted.candidate, optimizer))
-      state.book.make_diverging(source);
+  for (const auto& [optimizer, last] : differ_)
+    if (is_left(Side::reference, noted.reference, optimizer) &&
+        is_left(Side::candidate, noted.candidate, last.candidate))
+      state.book.make_diverging(last.source);
 }
 
 }  // namespace ulpscope::comparison

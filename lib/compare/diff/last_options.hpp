@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "compare/diff/saved_files.hpp"
 #include "compare/diff/source.hpp"
@@ -17,6 +18,8 @@ struct EventPair;
 /// whatever order of groups.
 class LastOptions {
  public:
+  /// A run steps an optimizer, or has it reset gradients.
+  void used(Side side, const Lane& lane, const Event& event);
   /// Both runs make this step of an optimizer.
   void passed(RankState& state, const Scene& scene, EventPair step);
 
@@ -25,7 +28,15 @@ class LastOptions {
   void blame(RankState& state, const Noted& noted) const;
 
  private:
-  std::map<std::uint64_t, Source> differ_;  ///< by the optimizer's number in the reference
+  struct Last {
+    std::uint64_t candidate = 0;  ///< the optimizer's number there
+    Source source;
+  };
+  [[nodiscard]] bool is_left(Side side, const std::vector<EnvironmentEntry>& noted,
+                             std::uint64_t optimizer) const;
+
+  std::map<std::uint64_t, Last> differ_;   ///< by the optimizer's number in the reference
+  Both<std::vector<std::uint64_t>> used_;  ///< by the main thread, in the order of first use
 };
 
 }  // namespace ulpscope::comparison

@@ -16,7 +16,7 @@ class _LastStep:
 
     __slots__ = ("reference", "values", "written", "counts")
 
-    def __init__(self, values: list, written, counts: bytes) -> None:
+    def __init__(self, values: list, written, counts: tuple) -> None:
         self.values = values
         self.written = written
         self.counts = counts
@@ -89,13 +89,18 @@ def _values(groups) -> list:
 
 
 def changed(optimizer) -> dict:
-    """What they were at the last step and are now, in words, of those that have changed since then. Of a tensor, which
-    is an outcome itself, nothing."""
+    """What they were at the last step and are now, in words, of those that have changed since then; "params" is how
+    many tensors each group has. Of a tensor, which is an outcome itself, nothing."""
     groups = optimizer.param_groups
     values = _values(groups)
     last = _known.of(optimizer)
-    before = [] if last is None else last.values
     found = {}
+    if last is None:
+        return found
+    counts = _counts(groups)
+    if counts != last.counts:
+        found["params"] = _text(_of_counts(last.counts)), _text(_of_counts(counts))
+    before = last.values
     if len(values) != len(before) or all(map(is_, values, before)):
         return found
     names = [name for group in groups for name in group if name != "params"]
@@ -109,9 +114,17 @@ def changed(optimizer) -> dict:
     return found
 
 
-def _counts(groups) -> bytes:
-    """How many tensors each group has; of a single group its number."""
-    counts = [len(group["params"]) for group in groups]
+def _counts(groups) -> tuple:
+    """How many tensors each group has."""
+    return tuple(len(group["params"]) for group in groups)
+
+
+def _of_counts(counts: tuple):
+    """Of a single group its number."""
+    return counts[0] if len(counts) == 1 else counts
+
+
+def _written_counts(counts: tuple) -> bytes:
     if len(counts) == 1:
         return struct.pack("<Bq", _INT, counts[0])
     return struct.pack(f"<BI{len(counts)}q", _INT_LIST, len(counts), *counts)
@@ -138,7 +151,7 @@ def written(optimizer):
         + _written(_of_groups([_readable(group.get(name)) for group in groups]))
         for index, name in enumerate(names)
     )
-    arguments += struct.pack("<H", len(names)) + counts
+    arguments += struct.pack("<H", len(names)) + _written_counts(counts)
     text = ",".join(str(name).replace(",", "_") for name in (*names, "params"))
     result = capture.text(text), arguments
     plain = [isinstance(value, (*_PLAIN, tuple)) for value in values]
