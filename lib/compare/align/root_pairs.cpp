@@ -135,7 +135,7 @@ constexpr std::size_t kFirstBlocks = 256;
   const auto same_lane = [](const Root& a, const Root& b) { return a.lane == b.lane; };
   take([&](const Root& a, const Root& b) { return same_start(a, b) && same_lane(a, b); });
   take(same_start);
-  if (!one_thread) take(same_lane);
+  take(same_lane);
   take([](const Root& a, const Root& b) { return a.name == b.name; });
   take([](const Root&, const Root&) { return true; });
   take_any_class(same_start);

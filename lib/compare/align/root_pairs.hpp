@@ -19,10 +19,9 @@ using RootNames = std::map<std::uint32_t, std::map<std::string, std::string, std
 /// Roots of one class are numbered as they come, which is a race where threads train side by side,
 /// and another order where a program calls its twins in one.
 /// Partners are those that begin with the same parameters and buffers, first in lanes that are
-/// partners, then in any; else the first ones in such lanes where several threads compute, else
-/// those of one name, else any of one class. A class may have been renamed: what has no partner
-/// then is paired with one of another class that begins with the same parameters and buffers, or
-/// with some of the same names.
+/// partners, then in any; else the first ones in such lanes, else those of one name, else any of
+/// one class. A class may have been renamed: what has no partner then is paired with one of another
+/// class that begins with the same parameters and buffers, or with some of the same names.
 /// @returns those whose name is another one.
 [[nodiscard]] RootNames pair_roots(const Both<const Run*>& runs,
                                    const std::vector<Both<std::uint32_t>>& ranks);

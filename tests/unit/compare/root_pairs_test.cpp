@@ -57,8 +57,11 @@ TEST_SUITE("root pairs") {
 
   TEST_CASE("a model whose class has another name is compared") {
     CHECK(calling({{"Net", "a"}}, {{"Model", "a"}}).verdict == Verdict::identical);
+    CHECK(calling({{"A", "a"}, {"B", "b"}}, {{"C", "b"}, {"D", "a"}}).verdict ==
+          Verdict::identical);
     const Report report = calling({{"Net", "a"}}, {{"Model", "b"}});
     CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.coverage.only_reference == 0);
     REQUIRE(report.first() != nullptr);
     CHECK(report.first()->kind == FindingKind::parameter);
   }
