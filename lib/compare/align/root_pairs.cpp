@@ -140,6 +140,11 @@ constexpr std::size_t kFirstBlocks = 256;
   take([](const Root&, const Root&) { return true; });
   take_any_class(same_start);
   take_any_class([](const Root& a, const Root& b) { return a.names && a.names == b.names; });
+  const auto left = [](const std::vector<Root>& all) {
+    return std::ranges::count(all, false, &Root::taken);
+  };
+  if (left(roots.reference) == left(roots.candidate))
+    take_any_class([](const Root&, const Root&) { return true; });
   return names;
 }
 
