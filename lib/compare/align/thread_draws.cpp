@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "compare/align/data_order.hpp"
 #include "compare/align/lane_ops.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/hash.hpp"
@@ -25,6 +27,7 @@ using Thread = std::pair<LaneRole, std::uint32_t>;
 /// Who has drawn, once or more often.
 struct Drawn {
   Thread by;
+  EventPlace first;
   Digest state;  ///< before the first of these draws
   bool by_several = false;
   bool known = false;  ///< who has created that thread
@@ -36,41 +39,54 @@ using DrawnBy = std::unordered_map<std::uint64_t, Drawn>;
 
 void add(DrawnBy& draws, std::uint64_t key, const Event& op, const Lane& lane) {
   if (draws.size() >= kMostDraws) return;
-  const Drawn one{thread_of(lane), op.rng.before, false, !lane.created_by.empty()};
+  const Drawn one{
+      thread_of(lane), {lane.id, op.position}, op.rng.before, false, !lane.created_by.empty()};
   Drawn& known = draws.try_emplace(key, one).first->second;
   known.by_several = known.by_several || known.by != one.by;
 }
 
 /// The draws of a rank. What they gave tells them: the state is looked at before, and another
 /// thread may draw in between.
-struct Draws {
-  DrawnBy numbers;
-  DrawnBy states;  ///< that draws led to
+class Draws {
+ public:
+  Draws(const Run& run, std::uint32_t rank) : run_(run), rank_(rank) {}
+
+  [[nodiscard]] const DrawnBy& numbers() const noexcept { return numbers_; }
 
   void add(const Event& op, const Lane& lane) {
     const std::uint64_t made = output_key(op);
     if (made != 0)
-      comparison::add(numbers, KeyHash().add(structure_key(op, Place::ignored)).add(made).value(),
+      comparison::add(numbers_, KeyHash().add(structure_key(op, Place::ignored)).add(made).value(),
                       op, lane);
-    lead(op, lane);
+    comparison::add(states_, KeyHash().add(op.rng.after).value(), op, lane);
   }
 
-  void lead(const Event& op, const Lane& lane) {
-    comparison::add(states, KeyHash().add(op.rng.after).value(), op, lane);
+  /// The generator was brought to its state by a draw elsewhere, and what is made of the numbers
+  /// does not wait for that one's.
+  [[nodiscard]] bool races(const Drawn& drawn) {
+    const auto found = states_.find(KeyHash().add(drawn.state).value());
+    if (found == states_.end()) return false;
+    const Drawn& last = found->second;
+    if (last.by_several) return true;
+    if (last.by == drawn.by) return false;
+    if (!order_) order_.emplace(run_, rank_);
+    const EventPlace use = order_->meets_others(drawn.first);
+    return use.position == kNone || !order_->follows(use, last.first);
   }
 
-  /// The generator was brought to its state by a draw elsewhere.
-  [[nodiscard]] bool follows_others(const Drawn& drawn) const {
-    const auto last = states.find(KeyHash().add(drawn.state).value());
-    return last != states.end() && (last->second.by_several || last->second.by != drawn.by);
-  }
+ private:
+  const Run& run_;
+  std::uint32_t rank_;
+  DrawnBy numbers_;
+  DrawnBy states_;  ///< that draws led to
+  std::optional<DataOrder> order_;
 };
 
 /// A thread drew numbers that a different one drew in the other run.
 [[nodiscard]] bool drew_in_another_order(const Both<const Run*>& runs,
                                          const Both<std::uint32_t>& ranks,
                                          const Both<std::vector<Lane>>& threads) {
-  Both<Draws> draws;
+  Both<Draws> draws{{*runs.reference, ranks.reference}, {*runs.candidate, ranks.candidate}};
   const auto for_each_draw = [&](Side side, const Lane& lane, auto visit) {
     for_each_op(*on(runs, side), on(ranks, side), lane.id, [&](const Event& op, std::int64_t) {
       if (drew(op)) visit(op);
@@ -80,21 +96,18 @@ struct Draws {
     Draws& own = on(draws, side);
     for (const Lane& lane : on(threads, side))
       for_each_draw(side, lane, [&](const Event& op) { own.add(op, lane); });
-    if (own.numbers.empty()) return false;
+    if (own.numbers().empty()) return false;
   }
-  for (const Side side : kSides)
-    for (const Lane& lane : on(runs, side)->lanes(on(ranks, side)))
-      if (lane.role == LaneRole::main)
-        for_each_draw(side, lane, [&](const Event& op) { on(draws, side).lead(op, lane); });
   const auto differs = [&](const auto& drawn) {
-    const auto found = draws.candidate.numbers.find(drawn.first);
-    if (found == draws.candidate.numbers.end()) return false;
+    const auto found = draws.candidate.numbers().find(drawn.first);
+    if (found == draws.candidate.numbers().end()) return false;
     const Drawn& one = drawn.second;
     const Drawn& other = found->second;
     return one.by != other.by && tells_who(one) && tells_who(other) &&
-           (draws.reference.follows_others(one) || draws.candidate.follows_others(other));
+           (draws.reference.races(one) || draws.candidate.races(other));
   };
-  return std::any_of(draws.reference.numbers.begin(), draws.reference.numbers.end(), differs);
+  const DrawnBy& numbers = draws.reference.numbers();
+  return std::any_of(numbers.begin(), numbers.end(), differs);
 }
 
 /// What threads did.

@@ -17,8 +17,9 @@ enum class DrawRace : std::uint8_t {
 
 /// Of the threads that a program has created itself, a loader's in Python aside. They drew in
 /// another order if one drew numbers that a different one drew in the other run, from a generator
-/// whose state draws elsewhere had led to. Role and order of creation identify a thread, so threads
-/// of unknown creators are left out, as are draws beyond the first million.
+/// whose state a draw elsewhere had led to that it does not wait for (DataOrder). Role and order of
+/// creation identify a thread, so threads of unknown creators are left out, as are draws beyond the
+/// first million.
 [[nodiscard]] DrawRace race_for_draws(const Both<const Run*>& runs,
                                       const Both<std::uint32_t>& ranks);
 

@@ -16,6 +16,30 @@ void draw_in_thread(RunBuilder& run, std::uint32_t thread, const std::string& as
   run.op("aten::tanh").in(drawn).out(labelled("tanh" + position + as));
 }
 
+/// What a job computes with the numbers that it draws.
+enum class With { what_the_job_before_left, what_the_job_before_read, its_own };
+
+/// Jobs of a queue, each in one of two threads.
+void draw_in_jobs(RunBuilder& run, const std::vector<std::uint32_t>& threads, With with) {
+  run.lane(LaneRole::main, 0).step(0).phase(Phase::forward);
+  Tensor left = run.op("aten::zeros").out(labelled("left"));
+  for (const std::uint32_t thread : threads) {
+    run.lane(LaneRole::thread, thread, "", "train+11a0").step(0).phase(Phase::forward);
+    const std::string position = std::to_string(run.drawn());
+    const Tensor read = run.op("aten::relu").in(left).out(labelled("read" + position));
+    const Tensor drawn = run.op("aten::rand").draws(1).out(labelled("drawn" + position));
+    const Tensor scaled = run.op("aten::mul").in(drawn).out(labelled("scaled" + position));
+    const Tensor own = run.op("aten::tanh").in(read).out(labelled("own" + position));
+    const Tensor made = run.op("aten::add")
+                            .in(scaled)
+                            .in(with == With::its_own ? own : left)
+                            .out(labelled("made" + position));
+    left = with == With::what_the_job_before_left ? made : own;
+    if (with == With::its_own)
+      run.op("aten::add_").in(made).in(left).out(labelled("sum" + position));
+  }
+}
+
 void draw_in_order(RunBuilder& run, const std::vector<std::uint32_t>& threads) {
   run.lane(LaneRole::main, 0).step(0).phase(Phase::forward);
   run.op("aten::rand").draws(1).out(labelled("drawn" + std::to_string(run.drawn())));
@@ -43,6 +67,30 @@ TEST_SUITE("draws of threads") {
         },
         [](RunBuilder& run) {
           draw_in_order(run, {1, 0, 2});
+        });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "threads draw from one generator in another order"));
+  }
+
+  TEST_CASE(
+      "jobs that compute with what the one before has drawn do not race, in whichever thread") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          draw_in_jobs(run, {0, 1, 0}, With::what_the_job_before_left);
+        },
+        [](RunBuilder& run) {
+          draw_in_jobs(run, {0, 0, 1}, With::what_the_job_before_left);
+        });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("jobs that compute with what the one before has not drawn do race") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          draw_in_jobs(run, {0, 1, 0}, With::what_the_job_before_read);
+        },
+        [](RunBuilder& run) {
+          draw_in_jobs(run, {0, 0, 1}, With::what_the_job_before_read);
         });
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(has(report.summary, "threads draw from one generator in another order"));
