@@ -113,7 +113,7 @@ class RunBuilder {
             std::optional<std::uint32_t> lane = {}, const std::optional<Tensor>& gradient = {});
 
   /// Memory that is live when the run ends, with the content that it has then; `freed` was released
-  /// after the last op.
+  /// after the last op, without another look at it.
   void leaves(const std::vector<Tensor>& tensors, const std::vector<Tensor>& freed = {});
   /// What the run left when it ended was not recorded.
   RunBuilder& without_outcomes();

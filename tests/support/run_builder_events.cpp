@@ -69,7 +69,10 @@ void RunBuilder::parameters(const std::vector<Tensor>& tensors) {
 void RunBuilder::leaves(const std::vector<Tensor>& tensors, const std::vector<Tensor>& freed) {
   if (!freed.empty()) {
     EventBuilder event = begin(EventKind::outcome, "end of thread", {"", "Net"}, kNone);
-    for (const Tensor& tensor : freed) event.in(tensor);
+    for (const Tensor& tensor : freed) {
+      event.in(tensor);
+      event.stored().slots.back().slot.flags &= ~slot_flag::verified;
+    }
   }
   EventBuilder event = begin(EventKind::outcome, "end of run", {"", "Net"}, kNone);
   for (const Tensor& tensor : tensors) event.in(tensor);

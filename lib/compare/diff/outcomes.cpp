@@ -49,6 +49,12 @@ constexpr std::size_t kMostNamed = 16;
          slot.geometry != nullptr;
 }
 
+/// It was read again when the run ended, or when it was freed.
+[[nodiscard]] bool was_read_again(const Slot& slot) noexcept {
+  constexpr std::uint32_t kFound = slot_flag::verified | slot_flag::changed | slot_flag::unproduced;
+  return slot.flags & kFound;
+}
+
 [[nodiscard]] bool is_kept_by_optimizer(const Slot& slot) noexcept {
   return slot.flags & slot_flag::optimizer_state;
 }
@@ -386,7 +392,7 @@ void OutcomeJudge::judge_rest(Side side) {
     }
     if (why)
       blame(*why);
-    else if (changed && partner != nullptr)
+    else if (changed && partner != nullptr && was_read_again(*partner->slot))
       side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
     else if (changed || (outcome.stands && !(slot.flags & slot_flag::verified)) ||
              (out_of_order && !on(contents_, the_other(side)).contains(content_of(slot))))

@@ -106,6 +106,21 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->tensors.at(0).name == "fc.weight");
   }
 
+  TEST_CASE("a write after the last op may be one of both runs where one frees the memory unseen") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
+      run.op("aten::mul").in(weight).out(labelled("made"));
+      if (changed) {
+        run.op("aten::sum").in(held).out(labelled("sum"));
+        return run.leaves({weight}, {held});
+      }
+      run.overwrite(held, labelled("by hand"));
+      run.leaves({weight, held});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(diverging(report) == 0);
+  }
+
   TEST_CASE("a tensor that takes another one's place is left in its stead") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
