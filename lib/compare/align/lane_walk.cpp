@@ -9,8 +9,8 @@ namespace ulpscope::comparison {
 
 LaneWalk::LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                    const Both<std::optional<Lane>>& lanes, bool only_layers,
-                   const WindowLimits& limits)
-    : course_{runs, ranks, lanes}, limits_(limits) {
+                   const StoragePairs& storages, const WindowLimits& limits)
+    : course_{runs, ranks, lanes}, storages_(storages), limits_(limits) {
   for (const Side side : kSides)
     if (const auto& lane = on(lanes, side))
       on(readers_, side).emplace(*on(runs, side), on(ranks, side), lane->id, only_layers);
@@ -94,7 +94,7 @@ std::uint64_t LaneWalk::align_windows() {
                                 lanes.candidate ? lanes.candidate->id : 0};
   WindowAlignment alignment =
       align(windows_.window(Side::reference), windows_.window(Side::candidate), ids, forward_,
-            steps_.are_several() || reads_over_border_);
+            storages_, steps_.are_several() || reads_over_border_);
   windows_.set_entries(std::move(alignment.entries));
   effort_.operations += alignment.operations;
   return alignment.given_up;

@@ -34,7 +34,7 @@ struct StepsToCompare {
 class LaneWalk {
  public:
   LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-           const Both<std::optional<Lane>>& lanes, bool only_layers,
+           const Both<std::optional<Lane>>& lanes, bool only_layers, const StoragePairs& storages,
            const WindowLimits& limits = {});
 
   /// The step of each side's next unread events.
@@ -107,6 +107,7 @@ class LaneWalk {
   [[nodiscard]] std::int64_t last_step(Side side) const { return on(steps_.last, side); }
 
   Course course_;
+  const StoragePairs& storages_;
   WindowLimits limits_;
   Both<std::optional<LaneReader>> readers_;
   StepsToCompare steps_;

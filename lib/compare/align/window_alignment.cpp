@@ -182,10 +182,12 @@ class RelaxedPass {
 class WindowAligner {
  public:
   WindowAligner(const Both<const Window*>& windows, const Both<std::uint32_t>& lanes,
-                const ForwardId& forward, bool several_steps, const AlignmentLimits& limits)
+                const ForwardId& forward, const StoragePairs& storages, bool several_steps,
+                const AlignmentLimits& limits)
       : windows_(windows),
         lanes_(lanes),
         outside_(forward),
+        storages_(storages),
         limits_(limits),
         several_steps_(several_steps),
         has_ops_(has_ops(*windows.reference) || has_ops(*windows.candidate)) {}
@@ -268,17 +270,38 @@ class WindowAligner {
                         value_key(Side::candidate, entry.candidate);
   }
 
-  /// Items, by what they do.
-  struct Moved {
-    std::map<std::uint32_t, std::uint64_t> keys;
-    /// In the order of what they do, then of the items.
-    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted() const {
-      std::vector<std::pair<std::uint64_t, std::uint32_t>> all;
-      for (const auto& [item, key] : keys) all.emplace_back(key, item);
-      std::ranges::sort(all);
-      return all;
-    }
+  using Keys = std::map<std::uint32_t, std::uint64_t>;  ///< by item
+
+  struct MovedItem {
+    std::uint64_t does = 0;
+    std::uint64_t memory = 0;  ///< memory_key()
+    std::uint32_t item = 0;
+    auto operator<=>(const MovedItem&) const = default;
   };
+
+  [[nodiscard]] std::vector<MovedItem> sorted(Side side, const Keys& moved) const {
+    std::vector<MovedItem> all;
+    for (const auto& [item, key] : moved) all.push_back({key, memory_key(side, item), item});
+    std::ranges::sort(all);
+    return all;
+  }
+
+  /// Equal for items that read the same of the tensors that earlier windows made. A name says more.
+  [[nodiscard]] std::uint64_t memory_key(Side side, std::uint32_t item) const {
+    KeyHash hash;
+    for (const Slot& slot : event_of(side, item).slots) {
+      if (slot.role != Role::input || !slot.name.empty()) continue;
+      const auto other = storages_.partner(side, slot.storage);
+      if (other) hash.add(side == Side::reference ? slot.storage : *other);
+    }
+    return hash.value();
+  }
+
+  /// Partners are given the same memory, as far as earlier windows show which that is.
+  [[nodiscard]] bool is_given_the_same(const Entry& entry) const {
+    return memory_key(Side::reference, entry.reference) ==
+           memory_key(Side::candidate, entry.candidate);
+  }
 
   using Partners = std::map<std::uint32_t, std::uint32_t>;  ///< items of the candidate, by those of
                                                             ///< the reference
@@ -293,17 +316,16 @@ class WindowAligner {
              !hands_out(event_of(Side::reference, entry.reference));
     });
     if (!exchanged) return false;
-    Both<Moved> outside;
-    Both<Moved> of_backward;
+    Both<Keys> outside;
+    Both<Keys> of_backward;
     Partners partners;
     const auto add = [&](Side side, std::uint32_t item) {
       const Event& event = event_of(side, item);
       if (event.kind == EventKind::op || event.kind == EventKind::parameters)
-        on(in_backward(event) ? of_backward : outside, side)
-            .keys.emplace(item, value_key(side, item));
+        on(in_backward(event) ? of_backward : outside, side).emplace(item, value_key(side, item));
     };
     for (const Entry& entry : entries) {
-      if (entry.aligned() && does_the_same(entry)) {
+      if (entry.aligned() && does_the_same(entry) && is_given_the_same(entry)) {
         partners.emplace(entry.reference, entry.candidate);
         continue;
       }
@@ -311,23 +333,28 @@ class WindowAligner {
       if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
     }
     if (!do_the_same(outside, partners)) return false;
-    for (const Side side : kSides) on(moved_, side) = on(outside, side).keys;
-    if (do_the_same(of_backward, partners))
-      for (const Side side : kSides) on(moved_, side).merge(on(of_backward, side).keys);
-    return !moved_.reference.empty();
+    if (outside.reference.empty() && of_backward.reference.empty()) return false;
+    const bool backward_too = do_the_same(of_backward, partners);
+    std::uint64_t number = 0;
+    for (const auto& [reference, candidate] : partners) {
+      if (in_backward(event_of(Side::reference, reference)) && !backward_too) continue;
+      const std::uint64_t key = KeyHash().add("partners").add(++number).value();
+      exchanged_.reference.emplace(reference, key);
+      exchanged_.candidate.emplace(candidate, key);
+    }
+    return true;
   }
 
   /// Both runs have the same ones, for the same tensors: what is written to another tensor, or read
   /// by the program in another order, has not moved. Adds them to the partners.
-  [[nodiscard]] bool do_the_same(const Both<Moved>& moved, Partners& partners) const {
-    const auto left = moved.reference.sorted();
-    const auto right = moved.candidate.sorted();
-    const auto key = [](const auto& one) { return one.first; };
-    if (!std::ranges::equal(left, right, {}, key, key)) return false;
+  [[nodiscard]] bool do_the_same(const Both<Keys>& moved, Partners& partners) const {
+    const auto left = sorted(Side::reference, moved.reference);
+    const auto right = sorted(Side::candidate, moved.candidate);
+    if (!std::ranges::equal(left, right, {}, &MovedItem::does, &MovedItem::does)) return false;
     Partners all = partners;
-    for (std::size_t k = 0; k < left.size(); ++k) all.emplace(left[k].second, right[k].second);
-    const bool same = std::ranges::all_of(left, [&](const auto& one) {
-      return are_for_the_same(one.second, all.at(one.second), all);
+    for (std::size_t k = 0; k < left.size(); ++k) all.emplace(left[k].item, right[k].item);
+    const bool same = std::ranges::all_of(left, [&](const MovedItem& one) {
+      return are_for_the_same(one.item, all.at(one.item), all);
     });
     if (same) partners = std::move(all);
     return same;
@@ -349,8 +376,9 @@ class WindowAligner {
     });
   }
 
-  /// Both were last written by partners, or are the same part of memory that no op has written. A
-  /// number that the program gives an op is no tensor of its own.
+  /// Both are in memory that partners made in earlier windows, were last written by partners, or
+  /// are the same part of memory that no op has written. A number that the program gives an op is
+  /// no tensor of its own.
   [[nodiscard]] bool is_same_tensor(const Slot& reference, const Slot& candidate,
                                     const Partners& partners) const {
     const auto offset = [](const Slot& slot) {
@@ -358,6 +386,7 @@ class WindowAligner {
     };
     if (reference.flags & candidate.flags & slot_flag::wrapped_number) return true;
     if (reference.name != candidate.name || offset(reference) != offset(candidate)) return false;
+    if (storages_.partner(Side::reference, reference.storage) == candidate.storage) return true;
     if (reference.writer == kNone || candidate.writer == kNone)
       return reference.writer == candidate.writer && reference.storage == candidate.storage;
     const auto written_here = [&](Side side, const Slot& slot) {
@@ -373,11 +402,11 @@ class WindowAligner {
     return partner != partners.end() && partner->second == right;
   }
 
-  /// Tells apart what has moved.
-  [[nodiscard]] std::uint64_t by_value(std::uint64_t structure, Side side,
-                                       std::uint32_t item) const {
-    const auto known = on(moved_, side).find(item);
-    return known == on(moved_, side).end() ? structure : known->second;
+  /// Where statements are exchanged, their items have only the partners that do the same.
+  [[nodiscard]] std::uint64_t by_partner(std::uint64_t structure, Side side,
+                                         std::uint32_t item) const {
+    const auto known = on(exchanged_, side).find(item);
+    return known == on(exchanged_, side).end() ? structure : known->second;
   }
 
   [[nodiscard]] const Window& window(Side side) const { return *on(windows_, side); }
@@ -424,7 +453,7 @@ class WindowAligner {
         for (const std::uint32_t item : on(some, side)) {
           SequenceElement& element = on(elements, side).emplace_back(element_of(side, item));
           element.structure =
-              by_value(in_call(element.structure, calls.of(side, item)), side, item);
+              by_partner(in_call(element.structure, calls.of(side, item)), side, item);
         }
       return align(elements.reference, elements.candidate, limits_);
     };
@@ -716,7 +745,7 @@ class WindowAligner {
                               .add(std::uint64_t{side == Side::reference})
                               .add(std::uint64_t{item})
                               .value();
-    element.structure = by_value(element.structure, side, item);
+    element.structure = by_partner(element.structure, side, item);
     return element;
   }
 
@@ -729,9 +758,10 @@ class WindowAligner {
   Both<const Window*> windows_;
   Both<std::uint32_t> lanes_;
   const ForwardId& outside_;
+  const StoragePairs& storages_;
   AlignmentLimits limits_;
   ItemCalls calls_;
-  Both<std::map<std::uint32_t, std::uint64_t>> moved_;  ///< items, by what they do
+  Both<Keys> exchanged_;  ///< equal for partners
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item
@@ -745,8 +775,10 @@ class WindowAligner {
 
 WindowAlignment align(const Window& reference, const Window& candidate,
                       const Both<std::uint32_t>& lanes, const ForwardId& forward,
-                      bool several_steps, const AlignmentLimits& limits) {
-  return WindowAligner({&reference, &candidate}, lanes, forward, several_steps, limits).run();
+                      const StoragePairs& storages, bool several_steps,
+                      const AlignmentLimits& limits) {
+  return WindowAligner({&reference, &candidate}, lanes, forward, storages, several_steps, limits)
+      .run();
 }
 
 std::vector<Entry> align_inner(const Window& reference,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compare/align/sequence_alignment.hpp"
+#include "compare/align/storage_pairs.hpp"
 #include "compare/model/side.hpp"
 #include "compare/model/window.hpp"
 
@@ -32,10 +33,12 @@ struct WindowAlignment {
 };
 
 /// Aligns the items of two windows. `lanes` are their lane ids, for links inside the window;
-/// `forward` answers for links that leave it. `several_steps`: windows may hold more than one step.
+/// `forward` and `storages` answer for links that leave it. `several_steps`: windows may hold more
+/// than one step.
 [[nodiscard]] WindowAlignment align(const Window& reference, const Window& candidate,
                                     const Both<std::uint32_t>& lanes, const ForwardId& forward,
-                                    bool several_steps = false, const AlignmentLimits& limits = {});
+                                    const StoragePairs& storages, bool several_steps = false,
+                                    const AlignmentLimits& limits = {});
 
 /// Aligns what two ops call directly; indices are events of the windows. Shapes count, place does
 /// not.

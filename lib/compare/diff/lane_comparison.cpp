@@ -36,7 +36,7 @@ namespace {
 
 LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
     : state_(state),
-      walk_(state.runs, state.ranks, lanes, state.only_layers, state.windows),
+      walk_(state.runs, state.ranks, lanes, state.only_layers, state.storages, state.windows),
       judge_(state),
       boundaries_(state),
       layers_(state),

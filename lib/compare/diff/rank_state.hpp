@@ -23,7 +23,7 @@
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/own_draws.hpp"
 #include "compare/diff/rng_tracker.hpp"
-#include "compare/diff/storage_pairs.hpp"
+#include "compare/align/storage_pairs.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
 #include "compare/model/lane_reader.hpp"

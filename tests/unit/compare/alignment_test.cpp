@@ -407,6 +407,72 @@ TEST_SUITE("alignment") {
     CHECK(report.findings[0].kind == FindingKind::arguments);
   }
 
+  TEST_CASE("a loop over parameters that updates their momenta may go through them in any order") {
+    const std::vector<std::size_t> straight{0, 1, 2, 3};
+    for (const std::vector<std::size_t>& order :
+         {std::vector<std::size_t>{3, 2, 1, 0}, std::vector<std::size_t>{1, 0, 3, 2}}) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        std::vector<Tensor> parameters;
+        std::vector<Tensor> momenta;
+        for (const std::size_t k : straight) {
+          parameters.push_back(run.data(labelled("parameter " + std::to_string(k))));
+          momenta.push_back(run.op("aten::zeros").flag(event_flag::factory).out(labelled("0")));
+        }
+        for (int step = 0; step < 3; ++step) {
+          run.step(step).phase(Phase::forward);
+          for (int op = 0; op < 20; ++op)
+            run.op("aten::exp").in(parameters[0]).out(labelled("exp " + std::to_string(step)));
+          std::vector<Tensor> gradients;
+          for (const std::size_t k : straight)
+            gradients.push_back(
+                run.op("aten::neg")
+                    .in(parameters[k])
+                    .out(labelled("gradient " + std::to_string(10 * step) + std::to_string(k))));
+          for (const std::size_t k : changed ? order : straight) {
+            const std::string at = std::to_string(10 * step) + std::to_string(k);
+            const Tensor& momentum = momenta[k];
+            run.op("aten::mul_")
+                .in(momentum)
+                .writes(momentum, labelled(step == 0 ? "0" : "decayed " + at));
+            run.op("aten::add_")
+                .in(momentum)
+                .in(gradients[k])
+                .writes(momentum, labelled("momentum " + at));
+            run.op("aten::sub_")
+                .in(parameters[k])
+                .in(momentum)
+                .writes(parameters[k], labelled("parameter " + at));
+          }
+        }
+        std::vector<Tensor> left = parameters;
+        left.insert(left.end(), momenta.begin(), momenta.end());
+        run.leaves(left);
+      });
+      CAPTURE(report.summary);
+      CHECK(report.verdict == Verdict::identical);
+    }
+  }
+
+  TEST_CASE("which of two equal tensors of an earlier step is written how has not moved") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<Tensor> means;
+      for (int k = 0; k < 2; ++k)
+        means.push_back(run.op("aten::zeros").flag(event_flag::factory).out(labelled("0")));
+      run.step(0).phase(Phase::forward);
+      for (int k = 0; k < 2; ++k) {
+        const int decay = changed ? 2 - k : k + 1;
+        const Tensor& mean = means[static_cast<std::size_t>(k)];
+        run.op("aten::mul_")
+            .in(mean)
+            .arg("other", decay)
+            .writes(mean, labelled("by " + std::to_string(decay)));
+      }
+    });
+    CHECK(report.verdict != Verdict::identical);
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+  }
+
   TEST_CASE("numbers and memory that a program gets in another order are another outcome") {
     for (const bool number : {false, true}) {
       const Report report = report_of([&](RunBuilder& run, bool changed) {

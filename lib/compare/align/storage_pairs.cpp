@@ -1,4 +1,4 @@
-#include "compare/diff/storage_pairs.hpp"
+#include "compare/align/storage_pairs.hpp"
 
 #include <iterator>
 
