@@ -40,6 +40,7 @@
 #include "capture/outcomes.hpp"
 #include "capture/saved_archives.hpp"
 #include "capture/saved_options.hpp"
+#include "capture/saved_state.hpp"
 #include "capture/saved_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/system_calls.hpp"
@@ -311,8 +312,9 @@ struct optimizer_save {
     if (Thread* const thread = Thread::current(); thread != nullptr && !idle()) {
       const Thread::Inside inside(*thread);
       guarded("an optimizer that is saved", [&] {
-        send_saved_options(*thread, kClassNames[kIndex],
-                           *static_cast<const torch::optim::Optimizer*>(self));
+        const auto& optimizer = *static_cast<const torch::optim::Optimizer*>(self);
+        send_saved_options(*thread, kClassNames[kIndex], optimizer);
+        name_saved_state(optimizer);
       });
     }
     next<kIndex, void(const void*, Archive&)>()(self, archive);
@@ -324,16 +326,17 @@ struct SaveArchive {
   ULPSCOPE_DECLARES(save_to, void (Class::*)(Target));
   template <std::size_t kIndex>
   static void call(void* self, Target target) {
+    std::optional<SavedArchive> saved;
     if (Thread* const thread = Thread::current(); thread != nullptr && !idle()) {
       const Thread::Inside inside(*thread);
       guarded("an archive that is saved", [&] {
         std::string_view file;
         if constexpr (std::is_same_v<Target, const std::string&>) file = target;
-        send_saved_archive(*thread, *static_cast<const torch::serialize::OutputArchive*>(self),
-                           file);
+        saved.emplace(*thread, *static_cast<const torch::serialize::OutputArchive*>(self), file);
       });
     }
     next<kIndex, void(void*, Target)>()(self, target);
+    if (saved) saved->end();
   }
 };
 struct archive_to_file : SaveArchive<const std::string&> {};

@@ -237,18 +237,28 @@ void add_standing(std::pmr::vector<Outcome>& outcomes, EndOf end) {
 void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
   if (thread.freed.empty()) return;
   // Of storages that used the same memory in turn, the last one was freed.
-  std::pmr::unordered_map<const void*, Storage*> freed(&process_memory());
-  for (const FreedBlock& block : thread.freed) freed.emplace(block.memory, nullptr);
+  struct Freed {
+    bool verified = false;
+    Storage* storage = nullptr;
+  };
+  std::pmr::unordered_map<const void*, Freed> freed(&process_memory());
+  for (const FreedBlock& block : thread.freed)
+    freed.insert_or_assign(block.memory, Freed{.verified = block.verified});
   std::pmr::map<std::uint64_t, Outcome> found(&process_memory());
   const std::lock_guard guard(storages());
   storages().for_each([&](Storage& storage) {
     const auto at = freed.find(storage.data);
     if (at == freed.end() || !storage.alive.expired()) return;
-    if (at->second == nullptr || at->second->id < storage.id) at->second = &storage;
+    Storage*& last = at->second.storage;
+    if (last == nullptr || last->id < storage.id) last = &storage;
   });
-  for (const auto& [memory, storage] : freed)
-    if (storage != nullptr && is_left(*storage) && storage->uninitialised.empty())
-      found.emplace(storage->id, as_known(*storage));
+  for (const auto& [memory, one] : freed) {
+    Storage* const storage = one.storage;
+    if (storage == nullptr || !is_left(*storage) || !storage->uninitialised.empty()) continue;
+    Outcome outcome = as_known(*storage);
+    if (one.verified) outcome.flags |= slot_flag::verified;
+    found.emplace(storage->id, outcome);
+  }
   for (const auto& [id, outcome] : found) outcomes.push_back(outcome);
 }
 
@@ -363,7 +373,8 @@ std::optional<FreedState> freed_state(FreedBlock& block) {
   }
   if (!watched && (is_meaningless || state.known == Digest{})) return {};
   state.digest = digest_of(memory, state);
-  if (!watched && state.digest == state.known) return {};
+  block.verified = state.digest == state.known;
+  if (!watched && block.verified) return {};
   return state;
 }
 

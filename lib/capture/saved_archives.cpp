@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory_resource>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/memory.hpp"
@@ -40,6 +42,7 @@ constexpr std::string_view kHyperparameters = "param_groups";  // recorded of th
 
 using Words = std::pmr::string;
 using Lines = std::pmr::vector<Words>;
+using Memory = std::pmr::unordered_map<const void*, Words>;
 
 /// Optimizers of C++ name what belongs to a parameter by its address.
 bool is_address(std::string_view name) {
@@ -57,6 +60,17 @@ class Contents {
   }
   [[nodiscard]] Words keys() const { return joined(keys_); }
   [[nodiscard]] Words numbers() const { return joined(numbers_); }
+  /// Those of tensors, by the memory that they begin in; several of one memory are none.
+  [[nodiscard]] Memory take_memory() { return std::move(memory_); }
+
+  static Words joined(const Lines& lines) {
+    Words text(&process_memory());
+    for (const Words& line : lines) {
+      if (!text.empty()) text += '\n';
+      text += line;
+    }
+    return text;
+  }
 
  private:
   void visit_parts(std::string_view path, const c10::ivalue::Object& object, int depth) {
@@ -79,7 +93,7 @@ class Contents {
     }
     keys_.push_back(path + ": ");
     if (value.isTensor())
-      add_tensor(value.toTensor());
+      add_tensor(path, value.toTensor());
     else
       keys_.back() += value.tagKind();
     if (value.isInt())
@@ -90,11 +104,16 @@ class Contents {
       add_number(path, c10::str(value.toIntVector()));
   }
 
-  void add_tensor(const at::Tensor& tensor) {
+  void add_tensor(const Words& path, const at::Tensor& tensor) {
     if (!tensor.defined()) return;
     keys_.back() += c10::toString(tensor.scalar_type());
     if (tensor.layout() == c10::kStrided && !tensor.unsafeGetTensorImpl()->is_python_dispatch())
       keys_.back() += c10::str(' ', tensor.sizes());
+    if (tensor.requires_grad()) keys_.back() += " requires_grad";
+    if (!tensor.has_storage() || path.find('*') != Words::npos) return;
+    const auto [known, is_new] =
+        memory_.try_emplace(tensor.storage().unsafeGetStorageImpl()->data(), path);
+    if (!is_new) known->second.clear();
   }
 
   void add_number(const Words& path, std::string_view number) {
@@ -102,17 +121,9 @@ class Contents {
     numbers_.back() += number;
   }
 
-  static Words joined(const Lines& lines) {
-    Words text(&process_memory());
-    for (const Words& line : lines) {
-      if (!text.empty()) text += '\n';
-      text += line;
-    }
-    return text;
-  }
-
   Lines keys_{&process_memory()};
   Lines numbers_{&process_memory()};
+  Memory memory_{&process_memory()};
 };
 
 std::string digest_of(std::string_view text) {
@@ -135,6 +146,14 @@ bool are_new(std::string_view digest) {
   return sent[hash % sent.size()].exchange(hash, std::memory_order_relaxed) != hash;
 }
 
+/// Its folder, name and extension.
+std::string_view end_of_path(std::string_view file) {
+  const std::size_t name = file.rfind('/');
+  if (name == std::string_view::npos || name == 0) return file;
+  const std::size_t folder = file.rfind('/', name - 1);
+  return folder == std::string_view::npos ? file : file.substr(folder + 1);
+}
+
 /// Its key among the settings; empty where there are too many.
 Words next_file() {
   static std::atomic<std::uint32_t> of_main{0};
@@ -150,22 +169,44 @@ Words next_file() {
 
 }  // namespace
 
-void send_saved_archive(Thread& thread, const torch::serialize::OutputArchive& archive,
-                        std::string_view file) {
-  const Words key = next_file();
-  if (key.empty()) return;
-  const Contents contents(module_of(archive));
+SavedArchive::SavedArchive(Thread& thread, const torch::serialize::OutputArchive& archive,
+                           std::string_view file)
+    : thread_(thread), setting_(next_file()), written_(&process_memory()) {
+  if (setting_.empty()) return;
+  Contents contents(module_of(archive));
   Words keys = contents.keys();
   const std::string digest = digest_of(keys);
   shorten(keys);
   if (are_new(digest)) thread.send_environment("saved.keys." + digest, keys);
-  thread.send_environment(key, digest);
-  file = file.substr(file.rfind('/') + 1);
-  file = file.substr(0, file.rfind('.'));
-  if (!file.empty()) thread.send_environment(key + ".name", file);
+  thread.send_environment(setting_, digest);
+  if (const std::string_view path = end_of_path(file); !path.empty()) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    thread.send_environment(setting_ + ".name", name.substr(0, name.rfind('.')));
+    thread.send_environment(setting_ + ".path", path);
+  }
   Words numbers = contents.numbers();
   shorten(numbers);
-  if (!numbers.empty()) thread.send_environment(key + ".numbers", numbers);
+  if (!numbers.empty()) thread.send_environment(setting_ + ".numbers", numbers);
+  keys_ = contents.take_memory();
+  thread_.saved = &written_;
+}
+
+SavedArchive::~SavedArchive() { thread_.saved = nullptr; }
+
+void SavedArchive::end() {
+  thread_.saved = nullptr;
+  if (setting_.empty() || idle()) return;
+  const Thread::Inside inside(thread_);
+  guarded("an archive that was saved", [&] {
+    thread_.send_environment(setting_ + ".tensors", std::to_string(written_.size()));
+    Lines keys(&process_memory());
+    for (const void* data : written_)
+      if (const auto key = keys_.find(data); key != keys_.end() && !key->second.empty())
+        keys.push_back(key->second);
+    const Words order = Contents::joined(keys);
+    if (keys.size() == written_.size() && order.size() <= kMostText && !order.empty())
+      thread_.send_environment(setting_ + ".order", order);
+  });
 }
 
 }  // namespace ulpscope::capture

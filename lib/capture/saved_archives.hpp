@@ -1,6 +1,12 @@
 #pragma once
 
+#include <memory_resource>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/memory.hpp"
 
 namespace torch::serialize {
 class OutputArchive;
@@ -12,7 +18,21 @@ class Thread;
 
 /// The program writes an archive to a file, or to a buffer without a name: sends what stands in it
 /// beside the bits of tensors, as settings `saved.archive.N` (compare/diff/saved_files.hpp).
-void send_saved_archive(Thread& thread, const torch::serialize::OutputArchive& archive,
-                        std::string_view file);
+class SavedArchive {
+ public:
+  SavedArchive(Thread& thread, const torch::serialize::OutputArchive& archive,
+               std::string_view file);
+  SavedArchive(const SavedArchive&) = delete;
+  SavedArchive& operator=(const SavedArchive&) = delete;
+  ~SavedArchive();
+  /// It is written: sends which tensors these were.
+  void end();
+
+ private:
+  Thread& thread_;
+  std::pmr::string setting_{&process_memory()};  ///< empty: there are too many
+  std::pmr::unordered_map<const void*, std::pmr::string> keys_{&process_memory()};  ///< by memory
+  std::pmr::vector<const void*> written_;
+};
 
 }  // namespace ulpscope::capture

@@ -72,6 +72,7 @@ void note_saved(const void* data) noexcept {
     thread->slots.push_back(row);
     end_event(*thread, frames, /*threw=*/false);
     ++thread->saves;
+    if (thread->saved != nullptr) thread->saved->push_back(data);
   });
 }
 

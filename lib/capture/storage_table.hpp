@@ -171,6 +171,7 @@ struct FreedBlock {
   const void* memory = nullptr;
   const c10::StorageImpl* key = nullptr;  ///< null: nothing is
   std::uint64_t storage = 0;              ///< its id
+  bool verified = false;                  ///< it held what recorded ops have left there
 };
 
 /// The storages that recorded ops have met. Every use of a Storage holds the table's lock.

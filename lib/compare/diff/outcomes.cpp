@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -713,8 +714,8 @@ void OutcomeJudge::judge_last_files(const Noted& noted) {
   for (const LastFiles& same : same_files(last)) {
     const LastFile& file = same.files.reference;
     const LastFile& other = same.files.candidate;
-    const auto left = std::span(saves.reference).subspan(file.first, file.tensors);
-    const auto right = std::span(saves.candidate).subspan(other.first, other.tensors);
+    const auto left = saves_of(file, saves.reference);
+    const auto right = saves_of(other, saves.candidate);
     const auto [one, another] = std::ranges::mismatch(left, right, {}, content, content);
     if (one == left.end() || another == right.end()) continue;
     if (!same.certain) {
@@ -731,9 +732,27 @@ void OutcomeJudge::judge_last_files(const Noted& noted) {
     enter(FindingKind::arguments, saved(Side::reference, *one), saved(Side::candidate, *another),
           [&](Finding& finding) {
             finding.arguments.push_back({fmt::format("last save of {}", same.name), words(file),
-                                         words(other), "torch.save"});
+                                         words(other),
+                                         file.is_archive ? "torch::save" : "torch.save"});
           });
   }
+}
+
+/// In the order of their keys, where those are noted; of other archives, where parameters are in
+/// the order of addresses, in that of their contents.
+std::vector<OutcomeJudge::Save> OutcomeJudge::saves_of(const LastFile& file,
+                                                       const std::vector<Save>& all) {
+  const auto saves = std::span(all).subspan(file.first, file.tensors);
+  std::vector<Save> result(saves.begin(), saves.end());
+  if (file.keys.size() != result.size()) {
+    if (file.is_archive) std::ranges::sort(result, {}, &Save::content);
+    return result;
+  }
+  std::vector<std::size_t> order(result.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t k) { return file.keys[k]; });
+  std::ranges::transform(order, result.begin(), [&](std::size_t k) { return saves[k]; });
+  return result;
 }
 
 std::vector<OutcomeJudge::Save> OutcomeJudge::saves_of_main(Side side) const {

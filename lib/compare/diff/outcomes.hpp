@@ -86,6 +86,8 @@ class OutcomeJudge {
                      std::vector<ArgumentReport> reports);
   void judge_last_files(const Noted& noted);
   [[nodiscard]] std::vector<Save> saves_of_main(Side side) const;
+  [[nodiscard]] static std::vector<Save> saves_of(const LastFile& file,
+                                                  const std::vector<Save>& all);
   [[nodiscard]] Outcome saved(Side side, const Save& save) const;
   void blame(const Source& source, const std::function<void(Record&)>& tell = {});
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);

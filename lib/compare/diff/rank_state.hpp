@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/align/storage_pairs.hpp"
 #include "compare/align/window_cut.hpp"
 #include "compare/diff/absorption.hpp"
 #include "compare/diff/accumulations.hpp"
@@ -23,7 +24,6 @@
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/own_draws.hpp"
 #include "compare/diff/rng_tracker.hpp"
-#include "compare/align/storage_pairs.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
 #include "compare/model/lane_reader.hpp"

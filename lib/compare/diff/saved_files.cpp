@@ -23,6 +23,7 @@ constexpr std::string_view kOthers = ".others";
 constexpr std::string_view kName = ".name";
 constexpr std::string_view kPath = ".path";
 constexpr std::string_view kTensors = ".tensors";
+constexpr std::string_view kOrder = ".order";
 constexpr char kThread = 't';
 constexpr std::size_t kMostReported = 8;
 
@@ -32,6 +33,7 @@ struct File {
   std::string_view keys;  ///< their digest
   std::string_view numbers;
   std::string_view others;
+  std::string_view order;  ///< of the keys of its tensors
   std::optional<std::size_t> tensors;
   std::int64_t step = kSetup;
 
@@ -82,6 +84,7 @@ struct Saved {
        : key == kPath    ? file.path
        : key == kNumbers ? file.numbers
        : key == kOthers  ? file.others
+       : key == kOrder   ? file.order
                          : file.keys) = entry.value;
     file.step = entry.step;
   }
@@ -257,14 +260,27 @@ bool saved_same_keys(const Noted& noted) {
 
 std::vector<LastFile> last_files(const std::vector<EnvironmentEntry>& settings, std::size_t all) {
   constexpr std::size_t kMostTensors = std::size_t{1} << 32;
-  const Saved saved = saved_in(settings, kFile);
+  Saved saved = saved_in(settings, kFile);
+  bool is_archive = false;
+  if (Saved archives = saved_in(settings, kArchive); !archives.of_main.empty()) {
+    if (!saved.of_main.empty()) return {};
+    saved = std::move(archives);
+    is_archive = true;
+  }
   std::map<std::pair<std::string_view, std::string_view>, LastFile> files;
   std::size_t first = 0;
   for (const auto& [number, file] : saved.of_main) {
     if (!file.tensors || *file.tensors > kMostTensors) return {};
+    const auto keys = lines_of(file.order);
     if (!file.name.empty())
-      files[{file.name, file.path}] = {
-          std::string(file.name), std::string(file.path), number, file.step, first, *file.tensors};
+      files[{file.name, file.path}] = {.name = std::string(file.name),
+                                       .path = std::string(file.path),
+                                       .number = number,
+                                       .step = file.step,
+                                       .first = first,
+                                       .tensors = *file.tensors,
+                                       .is_archive = is_archive,
+                                       .keys = {keys.begin(), keys.end()}};
     first += *file.tensors;
   }
   if (first != all) return {};

@@ -22,7 +22,8 @@ using Noted = Both<std::vector<EnvironmentEntry>>;  ///< the settings of a rank
 /// (`saved.file.N.others`) and the name of the file (`saved.file.N.name`; none for a buffer) and
 /// the end of its path
 /// (`saved.file.N.path`). Files of other threads than main (`saved.file.tN`) are compared as a set.
-/// Archives of C++ are `saved.archive.N`.
+/// Archives of C++ are `saved.archive.N`; of those, which are in the order in which the program
+/// wrote to them, the keys of their tensors in that order are noted, too (`saved.archive.N.order`).
 struct SavedDifference {
   std::vector<ArgumentReport> reports;      ///< empty: there is none
   Both<std::optional<std::int64_t>> steps;  ///< in which the file was saved, and no other
@@ -37,10 +38,13 @@ struct LastFile {
   std::int64_t step = kSetup;
   std::size_t first = 0;  ///< of the tensors that the thread saves, where those of the file begin
   std::size_t tensors = 0;
+  bool is_archive = false;        ///< of C++
+  std::vector<std::string> keys;  ///< of the tensors, in their order; empty if they are not noted
 };
 
 /// By name and path. Empty if it is not noted of each file how many tensors it has
-/// (`saved.file.N.tensors`), or if they are not `all` that the thread saves.
+/// (`saved.file.N.tensors`), if they are not `all` that the thread saves, or if it saves archives
+/// beside files.
 [[nodiscard]] std::vector<LastFile> last_files(const std::vector<EnvironmentEntry>& settings,
                                                std::size_t all);
 

@@ -15,15 +15,18 @@ namespace {
          });
 }
 
-/// A tensor of an optimizer's state is written to an archive, by C++: Python writes such tensors,
-/// which have names, in the order of their keys.
+/// A tensor of an optimizer's state is written to an archive. An archive of C++ is in the order of
+/// addresses.
 [[nodiscard]] bool saves_state(const Event& event) {
-  return event.op == kSave && event.slots.size() == 1 && event.slots.front().name.empty() &&
+  return event.op == kSave && event.slots.size() == 1 &&
          (event.slots.front().flags & slot_flag::optimizer_state) != 0;
 }
 
 [[nodiscard]] bool is_saved_before(const Event& event, const Event& other) {
-  return event.slots.front().storage < other.slots.front().storage;
+  const auto key = [](const Event& save) {
+    return std::tuple(save.root, save.slots.front().name, save.slots.front().storage);
+  };
+  return key(event) < key(other);
 }
 
 }  // namespace
