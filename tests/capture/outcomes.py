@@ -110,6 +110,17 @@ def saved(session):
         session.record_as_bare(epoch, "end_of_run", "--end", f"saved-epoch-{epoch}")
     report = session.compare("3", "4")
     session.check("epoch", "epoch of torch::save is 3 and 4" in report["summary"], report)
+    for end in ("saved-momenta", "saved-files", "saved-keys"):
+        session.record_as_bare(end, "end_of_run", "--end", end)
+        session.record_as_bare("exchanged", "end_of_run", "--end", f"{end}-exchanged")
+        report = session.compare(end, "exchanged")
+        session.check(end, report["verdict"] == "diverged" and
+                      (report["first"]["op"] == "torch::save" or "last save of" in report["summary"]), report)
+    session.record_as_bare("loaded", "end_of_run", "--end", "saved-loaded")
+    for again in range(4):
+        session.record_as_bare("again", "end_of_run", "--end", "saved-loaded")
+        report = session.compare("loaded", "again")
+        session.check(f"loaded, time {again + 1}", report["verdict"] == "identical" and not report["findings"], report)
 
 
 def codes(session):

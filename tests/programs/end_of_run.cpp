@@ -2,9 +2,11 @@
 // leaves after the last step. Prints a digest of everything that it leaves, read through pointers,
 // not by ops.
 #include <ATen/CPUGeneratorImpl.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -95,6 +97,53 @@ void save_epoch(std::int64_t epoch) {
   archive.save_to(stream);
 }
 
+/// Saves an optimizer that has been loaded, whose state is in the order of addresses.
+void save_loaded(torch::optim::SGD& optimizer) {
+  for (int time = 0; time < 2; ++time) {
+    std::stringstream archive;
+    torch::save(optimizer, archive);
+    torch::load(optimizer, archive);
+  }
+}
+
+/// Saves an optimizer whose parameters keep their momenta, or each other's.
+void save_momenta(bool exchanged) {
+  const torch::AutoGradMode with_grad(true);
+  torch::nn::Sequential model(torch::nn::Linear(4, 4), torch::nn::Linear(4, 4));
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  model->forward(torch::ones({2, 4})).sum().backward();
+  optimizer.step();
+  const auto momentum = [&](std::size_t parameter) -> torch::optim::SGDParamState& {
+    auto& state = *optimizer.state().at(model->parameters()[parameter].unsafeGetTensorImpl());
+    return static_cast<torch::optim::SGDParamState&>(state);
+  };
+  const Tensor first = momentum(0).momentum_buffer();
+  if (exchanged) {
+    momentum(0).momentum_buffer(momentum(2).momentum_buffer());
+    momentum(2).momentum_buffer(first);
+  }
+  std::stringstream archive;
+  torch::save(optimizer, archive);
+}
+
+/// Saves two tensors under two names, or under each other's: of two files, or of two keys of one.
+void save_two(const Tensor& tensor, bool keys, bool exchanged) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("end_of_run-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  torch::serialize::OutputArchive archive;
+  int scale = 1;
+  for (const std::string name : {exchanged ? "second" : "first", exchanged ? "first" : "second"}) {
+    const Tensor saved = tensor * scale++;
+    if (keys)
+      archive.write(name, saved);
+    else
+      torch::save(saved, (folder / (name + ".pt")).string());
+  }
+  if (keys) archive.save_to((folder / "both.pt").string());
+  std::filesystem::remove_all(folder);
+}
+
 using End = std::function<void(Left&)>;
 
 const std::map<std::string, End>& ends() {
@@ -151,6 +200,13 @@ const std::map<std::string, End>& ends() {
          save(*left.optimizer, 0.05);
          save(*left.optimizer, 0.1);
        }},
+      {"saved-loaded", [](Left& left) { save_loaded(*left.optimizer); }},
+      {"saved-momenta", [](Left&) { save_momenta(false); }},
+      {"saved-momenta-exchanged", [](Left&) { save_momenta(true); }},
+      {"saved-files", [](Left& left) { save_two(left.average[0], false, false); }},
+      {"saved-files-exchanged", [](Left& left) { save_two(left.average[0], false, true); }},
+      {"saved-keys", [](Left& left) { save_two(left.average[0], true, false); }},
+      {"saved-keys-exchanged", [](Left& left) { save_two(left.average[0], true, true); }},
       // These leave the same.
       {"unused", [](Left& left) { static_cast<void>((left.held * 3).item<float>()); }},
       {"one", [](Left& left) { left.held.mul_(1.0); }},

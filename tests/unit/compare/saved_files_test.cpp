@@ -92,6 +92,21 @@ TEST_SUITE("saved_files") {
     CHECK(differing(reference, saved({{"", "a=2"}, {"", "a=3"}}, "t")) == "a 1 3;");
   }
 
+  TEST_CASE("an archive has the keys of its tensors in their order") {
+    std::vector<EnvironmentEntry> entries = {
+        {.key = "saved.archive.0", .value = "digest"},
+        {.key = "saved.archive.0.name", .value = "both"},
+        {.key = "saved.archive.0.tensors", .value = "2"},
+        {.key = "saved.archive.0.order", .value = "second\nfirst"}};
+    const auto files = comparison::last_files(entries, 2);
+    REQUIRE(files.size() == 1);
+    CHECK(files[0].is_archive);
+    CHECK(files[0].keys == std::vector<std::string>{"second", "first"});
+    entries.push_back({.key = "saved.file.0", .value = "digest"});
+    entries.push_back({.key = "saved.file.0.tensors", .value = "0"});
+    CHECK(comparison::last_files(entries, 2).empty());  // which was saved first is not known
+  }
+
   TEST_CASE("of each name the last file has the tensors that were saved with it") {
     std::vector<EnvironmentEntry> entries = saved({{"best", ""}, {"last", ""}, {"best", ""}});
     CHECK(comparison::last_files(entries, 6).empty());  // it is not noted how many

@@ -1463,4 +1463,24 @@ TEST_SUITE("sequence") {
     CHECK(other.findings.size() == 1);
     CHECK(report_of(save(false, "third", 0), save(true, "third", 0)).verdict != Verdict::identical);
   }
+
+  TEST_CASE("an optimizer's tensors that have names are the same ones, whichever were made first") {
+    const auto save = [](bool changed, bool exchanged) {
+      return [=](RunBuilder& run) {
+        run.step(0).phase(Phase::optimizer);
+        std::vector<std::string> names{"a.exp_avg", "b.exp_avg"};
+        if (changed) std::swap(names[0], names[1]);
+        for (const std::string& name : names) {
+          const std::string holds = exchanged ? (name[0] == 'a' ? "b" : "a") : name.substr(0, 1);
+          const Tensor state = run.data(labelled(holds));
+          run.name_storage(state, name, slot_flag::optimizer_state);
+          run.op(kSave).given(state, slot_flag::optimizer_state);
+        }
+      };
+    };
+    const Report same = report_of(save(false, false), save(true, false));
+    CHECK(same.verdict == Verdict::identical);
+    CHECK(same.findings.empty());
+    CHECK(report_of(save(false, false), save(true, true)).verdict == Verdict::diverged);
+  }
 }
