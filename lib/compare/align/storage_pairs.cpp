@@ -23,13 +23,20 @@ namespace {
 }  // namespace
 
 void StoragePairs::passed(const std::vector<SlotPair>& slots) {
-  for (const SlotPair& slot : slots) {
-    if (!tells_memory(slot)) continue;
-    const std::uint64_t reference = slot.reference->storage;
-    const std::uint64_t candidate = slot.candidate->storage;
-    if (is_new(Side::reference, reference) && is_new(Side::candidate, candidate))
-      pair(reference, candidate);
-  }
+  for (const SlotPair& slot : slots) pair(slot);
+}
+
+void StoragePairs::passed_equal(const std::vector<SlotPair>& slots) {
+  for (const SlotPair& slot : slots)
+    if (slot.match == Match::equal) pair(slot);
+}
+
+void StoragePairs::pair(const SlotPair& slot) {
+  if (!tells_memory(slot)) return;
+  const std::uint64_t reference = slot.reference->storage;
+  const std::uint64_t candidate = slot.candidate->storage;
+  if (is_new(Side::reference, reference) && is_new(Side::candidate, candidate))
+    pair(reference, candidate);
 }
 
 std::optional<std::uint64_t> StoragePairs::find(const Ranges& ranges, std::uint64_t storage) {
@@ -43,6 +50,12 @@ std::optional<std::uint64_t> StoragePairs::find(const Ranges& ranges, std::uint6
 
 std::optional<std::uint64_t> StoragePairs::partner(Side side, std::uint64_t storage) const {
   return find(on(ranges_, side), storage);
+}
+
+bool StoragePairs::are_two(std::uint64_t reference, std::uint64_t candidate) const {
+  const auto partner_of_reference = partner(Side::reference, reference);
+  return partner_of_reference && *partner_of_reference != candidate &&
+         partner(Side::candidate, candidate);
 }
 
 bool StoragePairs::is_new(Side side, std::uint64_t storage) const {

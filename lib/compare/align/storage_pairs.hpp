@@ -17,9 +17,14 @@ class StoragePairs {
  public:
   /// The tensors of an op and its partner.
   void passed(const std::vector<SlotPair>& slots);
+  /// Those of them that are equal.
+  void passed_equal(const std::vector<SlotPair>& slots);
 
   /// The other run's storage; empty if it is not known, or `storage` is memory of one run alone.
   [[nodiscard]] std::optional<std::uint64_t> partner(Side side, std::uint64_t storage) const;
+
+  /// Both have partners, and they are not each other's.
+  [[nodiscard]] bool are_two(std::uint64_t reference, std::uint64_t candidate) const;
 
  private:
   static constexpr std::size_t kMostRanges = std::size_t{1} << 20;
@@ -35,6 +40,7 @@ class StoragePairs {
   [[nodiscard]] static std::optional<std::uint64_t> find(const Ranges& ranges,
                                                          std::uint64_t storage);
   [[nodiscard]] bool is_new(Side side, std::uint64_t storage) const;
+  void pair(const SlotPair& slot);
   void pair(std::uint64_t reference, std::uint64_t candidate);
 
   Both<Ranges> ranges_;

@@ -286,21 +286,31 @@ class WindowAligner {
     return all;
   }
 
-  /// Equal for items that read the same of the tensors that earlier windows made. A name says more.
+  /// Equal for items that are given the same tensors, as far as names or earlier windows show that.
   [[nodiscard]] std::uint64_t memory_key(Side side, std::uint32_t item) const {
     KeyHash hash;
     for (const Slot& slot : event_of(side, item).slots) {
-      if (slot.role != Role::input || !slot.name.empty()) continue;
+      if (slot.role != Role::input) continue;
       const auto other = storages_.partner(side, slot.storage);
-      if (other) hash.add(side == Side::reference ? slot.storage : *other);
+      if (!slot.name.empty())
+        hash.add(slot.name);
+      else if (other)
+        hash.add(side == Side::reference ? slot.storage : *other);
     }
     return hash.value();
   }
 
-  /// Partners are given the same memory, as far as earlier windows show which that is.
+  /// Nothing shows that partners are given different tensors.
   [[nodiscard]] bool is_given_the_same(const Entry& entry) const {
-    return memory_key(Side::reference, entry.reference) ==
-           memory_key(Side::candidate, entry.candidate);
+    const auto& left = event_of(Side::reference, entry.reference).slots;
+    const auto& right = event_of(Side::candidate, entry.candidate).slots;
+    return std::ranges::equal(left, right, [&](const Slot& one, const Slot& other) {
+      if (one.role != Role::input || other.role != Role::input) return one.role == other.role;
+      const bool named = !one.name.empty() && !other.name.empty();
+      return named ? one.name == other.name
+                   : !one.name.empty() || !other.name.empty() ||
+                         !storages_.are_two(one.storage, other.storage);
+    });
   }
 
   using Partners = std::map<std::uint32_t, std::uint32_t>;  ///< items of the candidate, by those of

@@ -43,6 +43,13 @@ constexpr std::array kExplainers{
     Explainer{"replays", always, explain_replays},
 };
 
+void note_reads_of_others(OpPair& ops) {
+  for (const SlotPair& slot : ops.slots)
+    if (slot.reference != nullptr && slot.role() == Role::input && slot.match == Match::equal &&
+        ops.state.made_equal.are_two(slot.reference->storage, slot.candidate->storage))
+      ops.state.read_as_partners.insert_or_assign(slot.reference->storage, slot.reference->writer);
+}
+
 /// An optimizer has read a number that differs.
 void enter_number_of_update(OpPair& ops, const Source& source) {
   for (const Side side : kSides) {
@@ -87,6 +94,8 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   if (pair_.looked_at && judgement.outcome == Outcome::equal) judgement.differs = false;
   judgement.source = pair_.why;
   pair_.state.storages.passed(pair_.slots);
+  pair_.state.made_equal.passed_equal(pair_.slots);
+  note_reads_of_others(pair_);
   shift_streams(pair_);
   note_placement(pair_);
   spread(pair_);

@@ -129,9 +129,7 @@ struct Read {
 /// forward has left.
 [[nodiscard]] bool are_two_memories(const RankState& state, const SlotPair& input) {
   if (input.owner->flags & event_flag::in_backward) return false;
-  const auto partner = state.storages.partner(Side::reference, input.reference->storage);
-  return partner && *partner != input.candidate->storage &&
-         state.storages.partner(Side::candidate, input.candidate->storage);
+  return state.storages.are_two(input.reference->storage, input.candidate->storage);
 }
 
 /// A sample, or what the program's own code has made of some: which one it takes is the order of

@@ -28,6 +28,7 @@ namespace ulpscope::comparison {
 namespace {
 
 constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kMostExchanged = 64;
 
 [[nodiscard]] bool is_named(const Slot& slot) noexcept {
   constexpr std::uint32_t kNamed =
@@ -143,6 +144,7 @@ void OutcomeJudge::judge() {
   for (const std::uint64_t storage : state_.handed_back.reference)
     if (!storages_.reference.contains(storage)) ++totals.unfilled;
   if (state_.longer) return judge_shorter(the_other(*state_.longer));
+  count_exchanged();
   cancel_equal([](const Outcome& one) {
     return std::tuple(one.event.event->root, one.slot->name, kept_by(one), one.alone,
                       content_of(*one.slot));
@@ -175,6 +177,45 @@ void OutcomeJudge::judge() {
     if (!state_.book.diverges())
       enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
             candidate);
+}
+
+/// Memory without a name that both runs made with equal content: which of two such tensors an op
+/// writes shows in nothing else, if only the program reads them, past all ops.
+void OutcomeJudge::count_exchanged() {
+  std::map<std::uint64_t, const Slot*> candidate;
+  const auto counts = [](const Slot& slot) { return slot.name.empty() && is_known(slot); };
+  for (const Outcome& outcome : left_.candidate)
+    if (counts(*outcome.slot)) candidate.emplace(outcome.slot->storage, outcome.slot);
+  struct Differing {
+    Content content;  ///< of the reference
+    bool read = false;
+  };
+  std::map<std::uint64_t, Differing> differing;  // by the reference's memory
+  std::map<Content, std::uint64_t> holders;      // of the candidate's contents, likewise
+  for (const Outcome& outcome : left_.reference) {
+    const Slot& slot = *outcome.slot;
+    if (!counts(slot)) continue;
+    const auto partner = state_.made_equal.partner(Side::reference, slot.storage);
+    const auto other = partner ? candidate.find(*partner) : candidate.end();
+    if (other == candidate.end() || content_of(*other->second) == content_of(slot)) continue;
+    const auto last = state_.read_as_partners.find(slot.storage);
+    const bool read = last != state_.read_as_partners.end() && last->second == slot.writer;
+    differing.try_emplace(slot.storage, Differing{content_of(slot), read});
+    holders.emplace(content_of(*other->second), slot.storage);
+  }
+  const auto end_with_each_others = [&](std::uint64_t first) {
+    std::uint64_t storage = first;
+    for (std::size_t k = 0; k < kMostExchanged; ++k) {
+      const Differing& one = differing.at(storage);
+      const auto holder = holders.find(one.content);
+      if (holder == holders.end() || one.read) return false;
+      storage = holder->second;
+      if (storage == first) return true;
+    }
+    return true;
+  };
+  for (const auto& [storage, one] : differing)
+    if (end_with_each_others(storage)) ++state_.totals.outcomes.exchanged;
 }
 
 /// What a forked process has not written differs in its creator, where it is compared.

@@ -60,6 +60,7 @@ class OutcomeJudge {
   void cancel_equal(Key key);
   void pair_named();
   void drop_inherited();
+  void count_exchanged();
   [[nodiscard]] bool held_otherwise(Side side, const Outcome& outcome) const;
   void judge_shorter(Side side);
   void judge_rest(Side side);

@@ -57,6 +57,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
   to.compared += more.compared;
   to.unknown += more.unknown;
   to.unfilled += more.unfilled;
+  to.exchanged += more.exchanged;
   to.raced = to.raced || more.raced;
   to.touched_alone = to.touched_alone || more.touched_alone;
   to.too_many = to.too_many || more.too_many;

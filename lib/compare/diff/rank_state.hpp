@@ -72,9 +72,10 @@ struct OutcomeTotals {
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
   /// That end in different states, where threads may have drawn from them.
   std::vector<std::string> shared_generators;
-  bool raced = false;          ///< which threads got which of a generator's numbers differs
-  bool touched_alone = false;  ///< ops that one run has alone wrote something
-  bool too_many = false;       ///< more than can be followed
+  std::uint64_t exchanged = 0;  ///< that hold in each run what others hold in the other one
+  bool raced = false;           ///< which threads got which of a generator's numbers differs
+  bool touched_alone = false;   ///< ops that one run has alone wrote something
+  bool too_many = false;        ///< more than can be followed
 };
 
 /// What the whole comparison adds up.
@@ -194,6 +195,10 @@ struct RankState {
   Both<ShownModels> models;
   OtherParameters other_parameters;
   StoragePairs storages;
+  StoragePairs made_equal;  ///< of these, what was made with equal content
+  /// Memory of the reference that an op has read, and its partner memory that is not its partner,
+  /// by the position of its last write: the runs have only made them in another order.
+  std::map<std::uint64_t, std::uint64_t> read_as_partners;
   Both<OtherwiseComputed> otherwise;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers

@@ -162,6 +162,9 @@ namespace {
   if (outcomes.raced)
     return "threads draw from one generator in another order, so which of them got which numbers "
            "differs";
+  if (outcomes.exchanged > 0)
+    return fmt::format("{} that began alike end with each other's content",
+                       core::counted(outcomes.exchanged, "tensor"));
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",
                        core::counted(outcomes.unknown, "tensor"));

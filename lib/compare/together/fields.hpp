@@ -85,8 +85,8 @@ ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, candi
                 order_step, lane_order, after_forward, order_event, after_order_event, more_in_step,
                 repeats, more_ranks)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, extra_names,
-                extra_numbers, extra_saves, unread, extra_draws, shared_generators, raced,
-                touched_alone, too_many)
+                extra_numbers, extra_saves, unread, extra_draws, shared_generators, exchanged,
+                raced, touched_alone, too_many)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,
                 lone_backwards, work_moved, cut_off, reads, verified, data, data_values, operations,
                 op_budgets, replay, outcomes, evidence)

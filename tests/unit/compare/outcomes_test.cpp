@@ -121,6 +121,27 @@ TEST_SUITE("outcomes") {
     CHECK(diverging(report) == 0);
   }
 
+  TEST_CASE("tensors that begin alike may end with each other's content, if no op reads that") {
+    for (const bool read : {false, true}) {
+      const Report report = ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
+        std::vector<Tensor> kept;
+        for (int k = 0; k < 2; ++k)
+          kept.push_back(run.op("aten::zeros").flag(event_flag::factory).out(labelled("0")));
+        for (const std::size_t k : {0U, 1U}) {
+          const Values content = labelled(k == 0 ? "one" : "two");
+          const Tensor made = run.op(k == 0 ? "aten::relu" : "aten::exp").in(weight).out(content);
+          const Tensor& target = kept[changed ? 1 - k : k];
+          run.op("aten::copy_").in(made).writes(target, content);
+          if (read) run.op("aten::neg").in(target).out(labelled("neg " + std::to_string(k)));
+        }
+        run.leaves({weight, kept[0], kept[1]});
+      });
+      CAPTURE(report.summary);
+      CHECK(report.verdict == (read ? Verdict::identical : Verdict::inconclusive));
+      CHECK(says(report, "2 tensors that began alike") == !read);
+    }
+  }
+
   TEST_CASE("a tensor that takes another one's place is left in its stead") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
