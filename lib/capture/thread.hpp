@@ -157,7 +157,7 @@ class Thread {
   bool freed_watched = false;          ///< likewise, memory that is watched
   std::uint64_t saves = 0;             ///< events `torch::save`
   std::pmr::vector<const void*>* saved = nullptr;  ///< where their memory is listed, if anywhere
-  std::uint32_t compilers = 0;         ///< at work: the ops that they call are not the program's
+  std::uint32_t compilers = 0;  ///< at work: the ops that they call are not the program's
   std::array<ReferenceLane, 2> in_reference;  ///< outside of backward, and in it
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
