@@ -175,6 +175,9 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
     auto source = state_.ledger.memory.reference.find(*slot.reference, scene.step);
     const auto other = state_.ledger.memory.candidate.find(*slot.candidate, scene.step);
     if (!source) source = other;
+    if (!source && told.kind == EventKind::parameters && slot.match == Match::differs)
+      source =
+          state_.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
     if (told.kind != EventKind::module || slot.role() != Role::input)
       state_.absorption.leave(slot.reference, slot.candidate, source);
     if (source) {

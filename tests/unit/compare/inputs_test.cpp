@@ -447,6 +447,20 @@ TEST_SUITE("inputs") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("what a checkpoint brings back into a model that no op uses follows, too") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Values updated = labelled(changed ? "w2" : "w1");
+      run.step(0).phase(Phase::optimizer);
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      run.op("aten::add_").in(w).arg("alpha", changed ? 0.2 : 0.1).writes(w, updated);
+      run.step(1).phase(Phase::forward);
+      run.op("aten::sqrt").in(run.data(labelled("x"))).out(labelled("y"));
+      run.root("Net#2").parameters({run.parameter("fc.weight", updated)});
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::add_");
+  }
+
   TEST_CASE("equal numbers that are written to another place differ for the place's reason") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);
