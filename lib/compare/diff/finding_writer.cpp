@@ -172,6 +172,19 @@ std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot) 
   return std::nullopt;
 }
 
+std::optional<Digest> written_around(const Scene& scene, Side side, const Slot& slot) {
+  const HeldEvent writer = writer_of(scene, side, slot);
+  if (writer.event == nullptr || slot.storage == kNone) return std::nullopt;
+  const Extent read = extent(slot);
+  for (const Slot& written : writer.event->slots) {
+    const Extent left = extent(written);
+    if (written.role != Role::input && written.storage == slot.storage &&
+        !(written.flags & slot_flag::no_digest) && left.begin <= read.begin && read.end <= left.end)
+      return written.digest;
+  }
+  return std::nullopt;
+}
+
 std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& reader,
                                   const Slot& slot) {
   if (slot.storage == kNone) return std::nullopt;

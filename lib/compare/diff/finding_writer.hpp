@@ -54,6 +54,10 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
 /// if that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
+/// The digest of all that the last recorded write left around what a slot reads; empty if that
+/// write left only a part of it.
+[[nodiscard]] std::optional<Digest> written_around(const Scene& scene, Side side, const Slot& slot);
+
 /// The op that returned uninitialized memory.
 struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"

@@ -6,7 +6,6 @@
 
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/producer.hpp"
-#include "compare/model/extent.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -82,21 +81,6 @@ struct Read {
     on(given, side) = "result of " + words(maker);
   }
   return again ? std::optional(given) : std::nullopt;
-}
-
-/// The digest of all that the last recorded write left around what a slot reads.
-[[nodiscard]] std::optional<Digest> written_around(const Scene& scene, Side side,
-                                                   const Slot& slot) {
-  const HeldEvent writer = writer_of(scene, side, slot);
-  if (writer.event == nullptr || slot.storage == kNone) return std::nullopt;
-  const Extent read = extent(slot);
-  for (const Slot& written : writer.event->slots) {
-    const Extent left = extent(written);
-    if (written.role != Role::input && written.storage == slot.storage &&
-        !(written.flags & slot_flag::no_digest) && left.begin <= read.begin && read.end <= left.end)
-      return written.digest;
-  }
-  return std::nullopt;
 }
 
 /// The runs read different parts of memory that was left with the same content.

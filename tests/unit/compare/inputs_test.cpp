@@ -461,6 +461,21 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].op == "aten::add_");
   }
 
+  TEST_CASE("what reads a part of what an op has left was not written past the ops") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor all = run.op("aten::exp").in(run.data(labelled("x", 8))).out(labelled("all", 8));
+      const Tensor held = run.op("aten::exp").in(run.data(labelled("h"))).out(labelled("held"));
+      const Tensor part = run.view(all, {4}, {1}, 2);
+      run.phase(Phase::forward);
+      run.op("aten::sqrt").in(changed ? part : held, "self").out(labelled(changed ? "r2" : "r1"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::sqrt");
+    CHECK(std::none_of(report.causes.begin(), report.causes.end(),
+                       [](const Cause& cause) { return cause.id == "external-write"; }));
+  }
+
   TEST_CASE("equal numbers that are written to another place differ for the place's reason") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);

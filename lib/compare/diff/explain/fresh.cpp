@@ -345,7 +345,7 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
   if (writer.empty()) return;
   notes.push_back(fmt::format("{} was {}", called, writer));
   const bool whole = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
-    return last_write(ops.scene, side, *slot.of(side)).has_value();
+    return written_around(ops.scene, side, *slot.of(side)).has_value();
   });
   evidence.left_by_ops = evidence.left_by_ops || whole;
   evidence.left_in_part = evidence.left_in_part || !whole;
