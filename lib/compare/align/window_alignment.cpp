@@ -318,8 +318,9 @@ class WindowAligner {
 
   /// Ops, and looks at a model's parameters, without a partner that is given and makes the same, if
   /// both runs have the same ones of them: only their order differs, as where independent
-  /// statements are exchanged. Each is then aligned with the one that does the same. Of backward,
-  /// which may add up gradients in another order then, too, if it has the same ones as well.
+  /// statements are exchanged. Each is then aligned with the one that does the same, and so are
+  /// those that have not moved. Of backward, which may add up gradients in another order then, too,
+  /// if it has the same ones as well.
   [[nodiscard]] bool note_moved(const std::vector<Entry>& entries) {
     const bool exchanged = std::ranges::any_of(entries, [&](const Entry& entry) {
       return entry.aligned() && !does_the_same(entry) &&
@@ -343,8 +344,8 @@ class WindowAligner {
       if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
     }
     if (!do_the_same(outside, partners)) return false;
-    if (outside.reference.empty() && of_backward.reference.empty()) return false;
     const bool backward_too = do_the_same(of_backward, partners);
+    if (outside.reference.empty() && (of_backward.reference.empty() || !backward_too)) return false;
     std::uint64_t number = 0;
     for (const auto& [reference, candidate] : partners) {
       if (in_backward(event_of(Side::reference, reference)) && !backward_too) continue;
