@@ -11,6 +11,7 @@
 
 #include "compare/align/shared_calls.hpp"
 #include "compare/model/call_key.hpp"
+#include "compare/model/content.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "facts/ops.hpp"
@@ -397,7 +398,10 @@ class WindowAligner {
     };
     if (reference.flags & candidate.flags & slot_flag::wrapped_number) return true;
     if (reference.name != candidate.name || offset(reference) != offset(candidate)) return false;
-    if (storages_.partner(Side::reference, reference.storage) == candidate.storage) return true;
+    // Of what is only overwritten, the order of writes counts.
+    if (holds_digest(reference) &&
+        storages_.partner(Side::reference, reference.storage) == candidate.storage)
+      return true;
     if (reference.writer == kNone || candidate.writer == kNone)
       return reference.writer == candidate.writer && reference.storage == candidate.storage;
     const auto written_here = [&](Side side, const Slot& slot) {

@@ -453,6 +453,25 @@ TEST_SUITE("alignment") {
     }
   }
 
+  TEST_CASE("a tensor that is overwritten twice holds what was written last") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor kept = run.op("aten::zeros").flag(event_flag::factory).out(labelled("0"));
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::vector<Tensor> made{run.op("aten::exp").in(x).out(labelled("first")),
+                                     run.op("aten::tanh").in(x).out(labelled("second"))};
+      for (const std::size_t k : {0U, 1U}) {
+        const std::size_t which = changed ? 1 - k : k;
+        run.op("aten::copy_")
+            .given(kept, slot_flag::overwritten)
+            .in(made[which], "src")
+            .writes(kept, labelled(which == 0 ? "first" : "second"));
+      }
+      run.leaves({kept, made[0], made[1]});
+    });
+    CHECK(report.verdict != Verdict::identical);
+  }
+
   TEST_CASE("which of two equal tensors of an earlier step is written how has not moved") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       std::vector<Tensor> means;
