@@ -56,11 +56,11 @@ bool AloneMemory::is_copy(const Slot& slot) const {
          contains(known->second.from, content);
 }
 
-std::vector<std::uint64_t> AloneMemory::adopted() const {
+std::vector<std::uint64_t> AloneMemory::adopted(bool diverge) const {
+  const Reader most = diverge ? Reader::alone : Reader::after_divergence;
   std::vector<std::uint64_t> adopted;
   for (const auto& [storage, made] : made_)
-    if (made.adopted && made.reader != Reader::partnered && !made.is_copy(made.now))
-      adopted.push_back(storage);
+    if (made.adopted && made.reader <= most && !made.is_copy(made.now)) adopted.push_back(storage);
   return adopted;
 }
 
@@ -175,10 +175,22 @@ void AloneMemory::settle(const Slot& slot) {
   if (reads || replaces) changed_.erase(at);
 }
 
+AloneMemory::Reader AloneMemory::reader(Partner partner) noexcept {
+  switch (partner) {
+    case Partner::given_the_same:
+      return Reader::partnered;
+    case Partner::diverged_before:
+      return Reader::after_divergence;
+    case Partner::given_others:
+    case Partner::none:
+      break;
+  }
+  return Reader::alone;
+}
+
 void AloneMemory::note_read(const Slot& slot, Partner partner, bool outermost) {
   if (const auto known = made_.find(slot.storage); known != made_.end()) {
-    const Reader reader = partner == Partner::given_the_same ? Reader::partnered : Reader::alone;
-    known->second.reader = std::max(known->second.reader, reader);
+    known->second.reader = std::max(known->second.reader, reader(partner));
   } else if (!outermost) {
     return;
   } else if (partner == Partner::none) {

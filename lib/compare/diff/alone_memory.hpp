@@ -33,7 +33,8 @@ class AloneMemory {
   /// What the results of an op that reads are compared with.
   enum class Partner : std::uint8_t {
     none,
-    given_others,  ///< an op that is given other contents, and may give the same all the same
+    given_others,     ///< an op that is given other contents, and may give the same all the same
+    diverged_before,  ///< likewise, after a difference that may have led to them, too
     given_the_same,
   };
 
@@ -64,13 +65,15 @@ class AloneMemory {
   /// No op has read it.
   [[nodiscard]] bool is_unread(const Slot& slot) const { return is_unread(slot.storage); }
   [[nodiscard]] bool is_unread(std::uint64_t storage) const { return is(storage, Reader::none); }
-  /// No op has read it whose results were compared.
-  [[nodiscard]] bool is_uncompared(const Slot& slot) const {
-    return is_unread(slot) || is(slot.storage, Reader::alone);
+  /// No op has read it whose results were compared. `diverge`: the runs do, so what ops are given
+  /// differs for other reasons, too.
+  [[nodiscard]] bool is_uncompared(const Slot& slot, bool diverge) const {
+    return is_unread(slot) || is(slot.storage, Reader::alone) ||
+           (!diverge && is(slot.storage, Reader::after_divergence));
   }
   /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
-  /// whose results were compared; copies aside.
-  [[nodiscard]] std::vector<std::uint64_t> adopted() const;
+  /// whose results were compared, as in is_uncompared(); copies aside.
+  [[nodiscard]] std::vector<std::uint64_t> adopted(bool diverge) const;
   /// What the program got from an op without a partner whose results no op has read.
   struct Unread {
     std::uint64_t storage = 0;
@@ -92,7 +95,7 @@ class AloneMemory {
 
   static constexpr std::size_t kContentsKept = 16;
 
-  enum class Reader : std::uint8_t { none, alone, partnered };
+  enum class Reader : std::uint8_t { none, alone, after_divergence, partnered };
 
   struct Made {
     Reader reader = Reader::none;
@@ -105,6 +108,7 @@ class AloneMemory {
   };
 
   [[nodiscard]] static bool contains(const std::vector<Content>& contents, const Content& content);
+  [[nodiscard]] static Reader reader(Partner partner) noexcept;
   [[nodiscard]] bool is(std::uint64_t storage, Reader reader) const {
     const auto known = made_.find(storage);
     return known != made_.end() && known->second.reader == reader;

@@ -162,17 +162,15 @@ Judgement LaneComparison::judge(const Scene& scene, EventPair at, bool op) {
                                                            : judge_.judge(scene, at);
 }
 
-/// Once the runs have diverged, what partners are given differs for other reasons, too.
 AloneMemory::Partner LaneComparison::partner_of(const Entry& entry, const Scene& scene,
                                                 EventPair at) const {
   using Partner = AloneMemory::Partner;
   if (!entry.aligned()) return Partner::none;
   const bool any_alone = state_.alone_memory.reference.any() || state_.alone_memory.candidate.any();
-  if (!any_alone || state_.book.diverges()) return Partner::given_the_same;
-  return input_key(scene.windows.reference->event(at.reference)) ==
-                 input_key(scene.windows.candidate->event(at.candidate))
-             ? Partner::given_the_same
-             : Partner::given_others;
+  if (!any_alone || input_key(scene.windows.reference->event(at.reference)) ==
+                        input_key(scene.windows.candidate->event(at.candidate)))
+    return Partner::given_the_same;
+  return state_.book.diverges() ? Partner::diverged_before : Partner::given_others;
 }
 
 void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op) {

@@ -407,7 +407,8 @@ void OutcomeJudge::judge_rest(Side side) {
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
       if (is_kept_by_optimizer(slot) ||
-          (outcome.stands ? alone.is_uncompared(slot) : alone.is_unread(slot)))
+          (outcome.stands ? alone.is_uncompared(slot, state_.book.diverges())
+                          : alone.is_unread(slot)))
         judge_made_alone(side, outcome);
       continue;
     }
@@ -619,7 +620,7 @@ void OutcomeJudge::blame_for_file(Side side, const Source& source) {
 /// What an op that only one run has made became a tensor of the program, and was gone before the
 /// run ended: a thread of a pool may have left it in a parameter that belongs to no module.
 void OutcomeJudge::judge_adopted(Side side) {
-  for (const std::uint64_t storage : on(state_.alone_memory, side).adopted())
+  for (const std::uint64_t storage : on(state_.alone_memory, side).adopted(state_.book.diverges()))
     if (!on(storages_, side).contains(storage)) ++state_.totals.outcomes.unknown;
 }
 

@@ -35,9 +35,10 @@ struct InPlace {
   Event event;
 };
 
-void done_by_both(AloneMemory& memory, const Event& op) {
+void done_by_both(AloneMemory& memory, const Event& op,
+                  AloneMemory::Partner partner = AloneMemory::Partner::given_the_same) {
   const Window window({HeldEvent{&op, nullptr}}, true);
-  memory.read(window, 0, AloneMemory::Partner::given_the_same);
+  memory.read(window, 0, partner);
 }
 
 }  // namespace
@@ -67,6 +68,31 @@ TEST_SUITE("alone memory") {
     asked[0].flags = 0;
     done_by_both(memory, like);
     CHECK_FALSE(memory.is_unread(slots[0]));
+  }
+
+  TEST_CASE("what was read after a divergence was compared unless the runs do not diverge") {
+    AloneMemory memory;
+    const std::vector<Slot> slots{slot_of(Role::output, 1, 1)};
+    Event made;
+    made.op = "aten::mul";
+    made.slots = slots;
+    memory.wrote(made);
+    std::vector<Slot> given{slot_of(Role::input, 0, 0), slot_of(Role::input, 1, 1)};
+    given[0].storage = 8;
+    given[1].index = 1;
+    Event adopts;
+    adopts.op = "aten::_has_compatible_shallow_copy_type";
+    adopts.slots = given;
+    memory.wrote(adopts);
+    const std::vector<Slot> read{slot_of(Role::input, 1, 1)};
+    Event reader;
+    reader.op = "aten::sum";
+    reader.slots = read;
+    done_by_both(memory, reader, AloneMemory::Partner::diverged_before);
+    CHECK_FALSE(memory.is_uncompared(read[0], true));
+    CHECK(memory.adopted(true).empty());
+    CHECK(memory.is_uncompared(read[0], false));
+    CHECK(memory.adopted(false).size() == 1);
   }
 
   TEST_CASE("a lane that is visited later but ran before has not read the change") {

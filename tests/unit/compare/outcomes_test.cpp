@@ -701,6 +701,24 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::gelu");
   }
 
+  TEST_CASE("a tensor that one run alone makes stands though what it was read after is absorbed") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      Tensor negative = x;
+      Tensor stands = x;
+      if (changed) {
+        negative = run.op("aten::neg").in(x).out(labelled("-x"));
+        stands = run.op("aten::gelu").in(x).out(labelled("gelu"));
+      }
+      const Tensor differs = run.op("aten::exp").in(negative).out(labelled(changed ? "a" : "b"));
+      run.op("aten::softmax").in(stands).out(labelled("ones"));
+      run.op("aten::relu").in(differs).out(labelled("0"));
+      run.leaves({stands});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a copy of memory that no recorded op has filled is no tensor more") {
     const auto compared = [](std::string_view made) {
       return report_of([made](RunBuilder& run, bool changed) {
