@@ -149,6 +149,7 @@ Json rank_pair_json(const RankPair& pair) {
 Json coverage_json(const Coverage& coverage) {
   const NotCompared& left_out = coverage.not_compared;
   return {{"aligned", integer(coverage.aligned)},
+          {"moved", integer(coverage.moved)},
           {"only_reference", integer(coverage.only_reference)},
           {"only_candidate", integer(coverage.only_candidate)},
           {"not_compared",

@@ -98,6 +98,8 @@ void print_ranks(const Report& report, Page& page) {
 
 void print_coverage(const Coverage& coverage, Page& page) {
   std::vector<std::string> parts{core::counted(coverage.aligned, "event")};
+  if (coverage.moved != 0)
+    parts.push_back(fmt::format("{} of them in another order", core::grouped(coverage.moved)));
   if (coverage.only_reference != 0) {
     parts.push_back(
         fmt::format("{} only in the reference", core::grouped(coverage.only_reference)));

@@ -24,6 +24,8 @@ constexpr std::size_t kLongestEvidence = 80;
 /// What keeps "every bit" from being said, in words; empty if everything was compared.
 std::string aside(const Coverage& coverage) {
   std::vector<std::string> parts;
+  if (coverage.moved != 0)
+    parts.push_back(fmt::format("{} in another order", core::counted(coverage.moved, "event")));
   if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())
     parts.push_back("not compared: " + left_out);
   const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;

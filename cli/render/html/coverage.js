@@ -40,8 +40,9 @@ function ranks(report) {
 export function coverageOf(report) {
   if (isOfFiles(report)) return null;
   const {coverage} = report;
-  const alone =
+  const beside =
       [
+        [coverage.moved, "of them in another order"],
         [coverage.only_reference, "only in the reference"],
         [coverage.only_candidate, "only in the candidate"]
       ].filter(([count]) => Number(count) !== 0)
@@ -49,7 +50,7 @@ export function coverageOf(report) {
           .join("");
   return section(
       "coverage", "What was compared", facts([
-        ["aligned", `${counted(coverage.aligned, "event")}${alone}`],
+        ["aligned", `${counted(coverage.aligned, "event")}${beside}`],
         [
           "outcomes",
           coverage.outcomes_recorded ? counted(coverage.outcomes, "value") :

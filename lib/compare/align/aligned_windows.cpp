@@ -30,7 +30,13 @@ void AlignedWindows::number_partners() {
     on(partner_numbers_, side).assign(items(side), 0);
     on(certain_partners_, side).assign(items(side), 0);
   }
+  crosses_ = false;
+  std::uint32_t next = 0;
   for (const Entry& entry : entries_) {
+    if (entry.candidate != kNoIndex) {
+      crosses_ = crosses_ || entry.candidate < next;
+      next = entry.candidate + 1;
+    }
     if (!entry.aligned()) continue;
     const std::uint64_t number = std::uint64_t{entry.reference} + 1;
     partner_numbers_.reference[entry.reference] = number;

@@ -28,6 +28,8 @@ class AlignedWindows {
     return static_cast<std::uint32_t>(window(side).items().size());
   }
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  /// The candidate has some of its items in another order.
+  [[nodiscard]] bool crosses() const noexcept { return crosses_; }
   [[nodiscard]] EventPair events_of(const Entry& entry) const;
 
   /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
@@ -47,6 +49,7 @@ class AlignedWindows {
   std::vector<Entry> entries_;
   Both<std::vector<std::uint64_t>> partner_numbers_;  ///< by item
   Both<std::vector<std::uint64_t>> certain_partners_;
+  bool crosses_ = false;
   std::uint64_t generation_ = 0;
 };
 

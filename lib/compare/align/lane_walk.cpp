@@ -242,13 +242,16 @@ Scene LaneWalk::scene() const {
 
 bool LaneWalk::has_passed(Side side, std::uint64_t position) const {
   const Window& window = windows_.window(side);
+  bool any = false;
   for (std::size_t k = cursor_; k < entries().size(); ++k) {
     const Entry& entry = entries()[k];
     const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
     if (item == kNoIndex || !window.items()[item].op) continue;
-    return window.event(window.items()[item].event).position > position;
+    if (window.event(window.items()[item].event).position <= position) return false;
+    any = true;
+    if (side == Side::reference || !windows_.crosses()) break;
   }
-  return at_end();
+  return any || at_end();
 }
 
 }  // namespace ulpscope::comparison

@@ -195,7 +195,11 @@ class WindowAligner {
 
   [[nodiscard]] WindowAlignment run() {
     WindowAlignment result = same_throughout() ? align_one_to_one() : align_all();
-    if (note_moved(result.entries)) result = align_all();
+    if (!note_moved(result.entries)) return result;
+    result = align_all();
+    // What comes after a piece of a step may be in either run's order.
+    if (window(Side::reference).last() && window(Side::candidate).last())
+      result.entries = with_moved(result.entries);
     return result;
   }
 
@@ -327,7 +331,7 @@ class WindowAligner {
       return entry.aligned() && !does_the_same(entry) &&
              !hands_out(event_of(Side::reference, entry.reference));
     });
-    if (!exchanged) return false;
+    if (!exchanged && !are_alone_in_both(entries)) return false;
     Both<Keys> outside;
     Both<Keys> of_backward;
     Partners partners;
@@ -350,11 +354,48 @@ class WindowAligner {
     std::uint64_t number = 0;
     for (const auto& [reference, candidate] : partners) {
       if (in_backward(event_of(Side::reference, reference)) && !backward_too) continue;
+      partners_.emplace(reference, candidate);
       const std::uint64_t key = KeyHash().add("partners").add(++number).value();
       exchanged_.reference.emplace(reference, key);
       exchanged_.candidate.emplace(candidate, key);
     }
     return true;
+  }
+
+  /// What has moved past partners is aligned where the reference has it.
+  [[nodiscard]] std::vector<Entry> with_moved(const std::vector<Entry>& entries) const {
+    Both<std::set<std::uint32_t>> alone;
+    for (const Entry& entry : entries) {
+      if (entry.candidate == kNoIndex) alone.reference.insert(entry.reference);
+      if (entry.reference == kNoIndex) alone.candidate.insert(entry.candidate);
+    }
+    Partners moved;
+    std::set<std::uint32_t> elsewhere;
+    for (const auto& [reference, candidate] : partners_) {
+      if (!alone.reference.contains(reference) || !alone.candidate.contains(candidate)) continue;
+      moved.emplace(reference, candidate);
+      elsewhere.insert(candidate);
+    }
+    std::vector<Entry> result;
+    result.reserve(entries.size());
+    for (Entry entry : entries) {
+      if (entry.reference == kNoIndex && elsewhere.contains(entry.candidate)) continue;
+      const auto at = entry.aligned() ? moved.end() : moved.find(entry.reference);
+      if (at != moved.end()) entry = {entry.reference, at->second, false, true};
+      result.push_back(entry);
+    }
+    return result;
+  }
+
+  /// Each run has ops without a partner.
+  [[nodiscard]] bool are_alone_in_both(const std::vector<Entry>& entries) const {
+    const auto is_alone = [&](Side side) {
+      return std::ranges::any_of(entries, [&](const Entry& entry) {
+        const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
+        return !entry.aligned() && item != kNoIndex && event_of(side, item).kind == EventKind::op;
+      });
+    };
+    return is_alone(Side::reference) && is_alone(Side::candidate);
   }
 
   /// Both runs have the same ones, for the same tensors: what is written to another tensor, or read
@@ -777,6 +818,7 @@ class WindowAligner {
   AlignmentLimits limits_;
   ItemCalls calls_;
   Both<Keys> exchanged_;  ///< equal for partners
+  Partners partners_;     ///< where statements are exchanged
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item

@@ -16,6 +16,7 @@ struct Entry {
   std::uint32_t reference = kNoIndex;  ///< index into the reference window's items
   std::uint32_t candidate = kNoIndex;
   bool relaxed = false;  ///< partners by name, though shapes, dtypes or place differ
+  bool moved = false;    ///< partners past other partners
 
   [[nodiscard]] bool aligned() const noexcept {
     return reference != kNoIndex && candidate != kNoIndex;
@@ -27,7 +28,9 @@ struct Entry {
 using ForwardId = std::function<std::uint64_t(Side, std::uint32_t lane, std::uint64_t position)>;
 
 struct WindowAlignment {
-  std::vector<Entry> entries;  ///< in order; without partners, the reference's first
+  /// In order; without partners, the reference's first. What both runs do in another order is
+  /// where the reference has it.
+  std::vector<Entry> entries;
   std::uint64_t given_up = 0;  ///< items in stretches too different to be searched
   std::uint64_t operations = 0;
 };

@@ -92,10 +92,14 @@ bool LaneComparison::advance(const Ensure& ensure) {
   visit([&](Side side, std::uint32_t index) {
     on(state_.alone_memory, side).read(*on(scene.windows, side), index, partner);
   });
-  if (entry.aligned())
+  if (entry.aligned()) {
+    Coverage& coverage = state_.totals.coverage;
+    const std::uint64_t before = coverage.aligned;
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
-  else
+    if (entry.moved) coverage.moved += coverage.aligned - before;
+  } else {
     lone_.leave(scene, last_position_);
+  }
   visit([&](Side side, std::uint32_t index) {
     const Event& event = on(scene.windows, side)->event(index);
     on(state_.data_reads, side).passed(event);

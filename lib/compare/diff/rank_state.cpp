@@ -65,6 +65,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
 
 void add(Totals& to, const Totals& more) {
   to.coverage.aligned += more.coverage.aligned;
+  to.coverage.moved += more.coverage.moved;
   to.coverage.only_reference += more.coverage.only_reference;
   to.coverage.only_candidate += more.coverage.only_candidate;
   add(to.coverage.not_compared, more.coverage.not_compared);

@@ -177,10 +177,11 @@ std::string summary(const Report& report, const std::string& reason) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
       const EnvironmentDifference* const codes = exit_codes(report);
-      return fmt::format("identical: {} aligned, every {} is equal{}{}",
+      return fmt::format("identical: {} aligned, every {} is equal{}{}{}",
                          core::counted(report.coverage.aligned, "event"),
                          report.first_absorbed() ? "outcome" : "compared value",
                          rewritten ? ", though the op lists differ" : "",
+                         report.coverage.moved == 0 || rewritten ? "" : ", in another order",
                          codes == nullptr ? ""
                                           : fmt::format("; the exit codes are {} and {}",
                                                         *codes->reference, *codes->candidate));

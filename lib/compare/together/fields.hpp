@@ -45,7 +45,7 @@ ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, in_outcome, goes_on, shifts_d
                 parents, children, kernels, forward_op, device, where, source, file, event, tensors,
                 arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
-ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
+ULPSCOPE_FIELDS(Coverage, aligned, moved, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, roots, unseen)
 ULPSCOPE_FIELDS(OutsideValue, step, event, op, module, tensor, ulp_max, absolute_max, scaled_max,
                 limits)

@@ -175,6 +175,7 @@ struct NotCompared {
 
 struct Coverage {
   std::uint64_t aligned = 0;
+  std::uint64_t moved = 0;  ///< of those, what the candidate has in another order
   std::uint64_t only_reference = 0;
   std::uint64_t only_candidate = 0;
   NotCompared not_compared;

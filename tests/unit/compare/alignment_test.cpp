@@ -450,7 +450,39 @@ TEST_SUITE("alignment") {
       });
       CAPTURE(report.summary);
       CHECK(report.verdict == Verdict::identical);
+      CHECK(report.coverage.only_reference == 0);
+      CHECK(report.coverage.only_candidate == 0);
     }
+  }
+
+  TEST_CASE("memory that a loop in another order makes is known in later steps") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<std::size_t> order{0, 1, 2};
+      std::vector<Tensor> momenta(order.size());
+      std::vector<Tensor> parameters;
+      for (const std::size_t k : order)
+        parameters.push_back(run.data(labelled("parameter " + std::to_string(k))));
+      if (changed) std::ranges::reverse(order);
+      for (int step = 0; step < 3; ++step) {
+        run.step(step).phase(Phase::forward);
+        for (const std::size_t k : order) {
+          const std::string at = std::to_string(step) + " of " + std::to_string(k);
+          const Tensor& parameter = parameters[k];
+          if (step == 0) {
+            momenta[k] = run.op("aten::clone").in(parameter).out(labelled("first " + at));
+          } else {
+            run.op("aten::mul_").in(momenta[k]).writes(momenta[k], labelled("decayed " + at));
+          }
+          run.op("aten::sub_").in(parameter).in(momenta[k]).writes(parameter, labelled(at));
+        }
+      }
+      std::vector<Tensor> left = parameters;
+      left.insert(left.end(), momenta.begin(), momenta.end());
+      run.leaves(left);
+    });
+    CAPTURE(report.summary);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.only_reference == 0);
   }
 
   TEST_CASE("a tensor that is overwritten twice holds what was written last") {
