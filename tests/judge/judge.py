@@ -138,7 +138,7 @@ class Seed:
         if repeats(runs):
             return
         # LibTorch's thread pool throws now and then in a child, in one bare run of twenty or less.
-        tries = 100 if any(failures(run.line) != failures(runs[0].line) for run in runs) else 20
+        tries = 300 if any(failures(run.line) != failures(runs[0].line) for run in runs) else 20
         if not all(repeats([runs[0], self.bare(0)]) for _ in range(tries)):
             raise Unrepeatable("the bare program leaves something else or fails now and then")
         raise Broken("recorded it leaves something else: " + difference(runs[0].line, runs[-1].line))

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compare/align/argument_pairs.hpp"
+#include "compare/align/equivalent_arguments.hpp"
 #include "compare/align/window_alignment.hpp"
 #include "compare/model/structure.hpp"
 #include "facts/ops.hpp"
@@ -104,10 +105,20 @@ ArgumentDifferences compare_arguments(const Event& reference, const Event& candi
   const auto& b = candidate.argument_bytes;
   if (std::equal(a.begin(), a.end(), b.begin(), b.end())) return differences;
 
-  const auto same_place = [](const Argument& one, const Argument& other) {
-    return one.index == other.index && one.result == other.result;
+  // Each overload has places of its own, and what the other one has by default.
+  const bool same_overload = reference.overload == candidate.overload;
+  const auto same_place = [&](const Argument& one, const Argument& other) {
+    return one.result == other.result &&
+           (same_overload ? one.index == other.index : one.name == other.name);
+  };
+  const auto is_the_same = [&](const ArgumentReport& report) {
+    return report.reference && report.candidate
+               ? say_the_same(reference, candidate, report.name, *report.reference,
+                              *report.candidate)
+               : !same_overload && give_the_same(reference, candidate);
   };
   const auto enter = [&](const Argument& argument, ArgumentReport report) {
+    if (!argument.result && is_the_same(report)) return;
     auto& list = argument.result                                     ? differences.results
                  : is_placement(reference, candidate, argument.name) ? differences.placement
                                                                      : differences.values;

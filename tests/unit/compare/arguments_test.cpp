@@ -497,4 +497,107 @@ TEST_SUITE("arguments") {
     CHECK(same.findings[0].kind == FindingKind::metadata);
     CHECK(diverging(report_of(program(12))) == 2);
   }
+
+  TEST_CASE("a dimension that is counted from the end is no other one") {
+    const auto verdict = [](int reference, int candidate) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data({{2, 2}, {1, 2, 3, 4}});
+               run.op("aten::softmax")
+                   .in(x)
+                   .arg("dim", changed ? candidate : reference)
+                   .out({{2, 2}, {5, 6, 7, 8}});
+             })
+          .verdict;
+    };
+    CHECK(verdict(1, -1) == Verdict::identical);
+    CHECK(verdict(-2, 0) == Verdict::identical);
+    CHECK(verdict(0, -1) == Verdict::diverged);
+    CHECK(verdict(-1, -2) == Verdict::diverged);
+  }
+
+  TEST_CASE("the same number is another one where it counts no dimensions") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data({{2, 2}, {1, 2, 3, 4}});
+      run.op("aten::triu").in(x).arg("diagonal", changed ? -1 : 1).out({{2, 2}, {0, 0, 0, 0}});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a position that is counted from the end, or lies beyond it, is no other one") {
+    const auto verdict = [](const std::string& name, int reference, int candidate, int end_dim) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor gradient = run.data({{2, 1}, {1, 2}});
+               run.op("aten::slice_backward")
+                   .in(gradient)
+                   .arg("dim", changed ? end_dim : 1)
+                   .arg(name, changed ? candidate : reference)
+                   .out({{2, 4}, {0, 1, 0, 0, 0, 2, 0, 0}});
+             })
+          .verdict;
+    };
+    CHECK(verdict("end", -2, 2, 1) == Verdict::identical);
+    CHECK(verdict("end", 4, 9, -1) == Verdict::identical);
+    CHECK(verdict("index", 1, -3, 1) == Verdict::identical);
+    CHECK(verdict("end", 2, 3, 1) == Verdict::diverged);
+    CHECK(verdict("step", -2, 2, 1) == Verdict::diverged);
+  }
+
+  TEST_CASE("a size that is inferred is no other one") {
+    const auto verdict = [](std::vector<std::int64_t> candidate) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data({{4}, {1, 2, 3, 4}});
+               run.op("aten::reshape")
+                   .in(x)
+                   .arg("shape", changed ? candidate : std::vector<std::int64_t>{2, 2})
+                   .out({{2, 2}, {1, 2, 3, 4}});
+             })
+          .verdict;
+    };
+    CHECK(verdict({-1, 2}) == Verdict::identical);
+    CHECK(verdict({2, -1}) == Verdict::identical);
+    CHECK(verdict({4}) == Verdict::diverged);
+  }
+
+  TEST_CASE("whatever leads to the same view is no other argument") {
+    const auto findings = [](std::int64_t offset, int stride) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data({{2, 2}, {1, 1, 1, 1}});
+               const Tensor row = run.view(x, {2}, {changed ? stride : 1}, changed ? offset : 2);
+               EventBuilder flatten = run.op("aten::flatten");
+               flatten.in(x).arg("start", changed ? 7 : 3);
+               flatten.calls(
+                   [&] { run.op("aten::view").flag(event_flag::view).in(x).returns_view(row); });
+               flatten.returns(row, slot_flag::view);
+               run.op("aten::exp").in(row).out(labelled("y"));
+             })
+          .findings.size();
+    };
+    CHECK(findings(2, 1) == 0);
+    CHECK(findings(0, 1) == 1);
+    CHECK(findings(2, -1) == 1);
+  }
+
+  TEST_CASE("arguments of two overloads are compared by name") {
+    const auto verdict = [](std::string_view dtype, std::string_view made) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data(labelled("x"));
+               EventBuilder to = run.op("aten::to");
+               to.in(x).overload(changed ? "dtype_layout" : "dtype");
+               if (changed) to.arg("layout", "strided");
+               to.arg("dtype", changed ? dtype : "float32");
+               if (!changed) to.arg("copy", false);
+               to.out(labelled(changed ? made : "made"));
+             })
+          .verdict;
+    };
+    CHECK(verdict("float32", "made") == Verdict::identical);
+    CHECK(verdict("float64", "made") == Verdict::diverged);
+    CHECK(verdict("float32", "otherwise") == Verdict::diverged);
+  }
 }
