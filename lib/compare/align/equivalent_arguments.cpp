@@ -58,16 +58,17 @@ template <std::size_t count>
   return std::nullopt;
 }
 
+[[nodiscard]] std::size_t dimensions(const Event& event, Role role) {
+  const Geometry* const geometry = first_of(event, role);
+  return geometry == nullptr ? 0 : geometry->sizes.size();
+}
+
+/// Where an op adds dimensions or drops some, they are counted in the longer shape.
 [[nodiscard]] bool is_same_dimension(std::int64_t one, std::int64_t other, const Event& event) {
-  const auto counted_from_the_end = [&](Role role) {
-    const Geometry* const geometry = first_of(event, role);
-    const auto dimensions = geometry == nullptr ? std::size_t{0} : geometry->sizes.size();
-    return std::min(one, other) < 0 && std::max(one, other) >= 0 &&
-           static_cast<std::uint64_t>(std::max(one, other)) -
-                   static_cast<std::uint64_t>(std::min(one, other)) ==
-               dimensions;
-  };
-  return counted_from_the_end(Role::input) || counted_from_the_end(Role::output);
+  const auto count = static_cast<std::int64_t>(
+      std::max(dimensions(event, Role::input), dimensions(event, Role::output)));
+  const auto from_the_front = [&](std::int64_t value) { return value < 0 ? value + count : value; };
+  return from_the_front(one) == from_the_front(other);
 }
 
 /// Backward is given positions in what it returns.
@@ -110,6 +111,12 @@ template <std::size_t count>
   return (same_shape && slot.match == Match::equal) || is_same_view(slot, reference, candidate);
 }
 
+[[nodiscard]] bool give_one_shape(const Event& reference, const Event& candidate) {
+  const Geometry* const left = first_of(reference, Role::output);
+  const Geometry* const right = first_of(candidate, Role::output);
+  return left != nullptr && right != nullptr && left->sizes == right->sizes;
+}
+
 /// All that is returned.
 [[nodiscard]] bool give_one_view(const Event& reference, const Event& candidate) {
   std::vector<SlotPair> slots;
@@ -132,16 +139,20 @@ bool give_the_same(const Event& reference, const Event& candidate) {
 
 bool say_the_same(const Event& reference, const Event& candidate, std::string_view argument,
                   std::string_view reference_text, std::string_view candidate_text) {
-  if (reference.kind != EventKind::op || !give_the_same(reference, candidate)) return false;
+  if (reference.kind != EventKind::op) return false;
   if (give_one_view(reference, candidate)) return true;
   const auto left = numbers_in(reference_text);
   const auto right = numbers_in(candidate_text);
   if (!left || !right) return false;
+  const auto in_both = [&](auto is_same, std::int64_t one, std::int64_t other) {
+    return is_same(one, other, reference) && is_same(one, other, candidate);
+  };
   return std::ranges::equal(*left, *right, [&](std::int64_t one, std::int64_t other) {
     if (one == other) return true;
-    if (is_one_of(kDimensions, argument)) return is_same_dimension(one, other, reference);
-    if (is_one_of(kPositions, argument)) return is_same_position(one, other, reference);
-    return is_one_of(kSizes, argument) && std::min(one, other) == -1;
+    if (is_one_of(kDimensions, argument)) return in_both(is_same_dimension, one, other);
+    if (is_one_of(kPositions, argument)) return in_both(is_same_position, one, other);
+    return is_one_of(kSizes, argument) && std::min(one, other) == -1 &&
+           give_one_shape(reference, candidate);
   });
 }
 

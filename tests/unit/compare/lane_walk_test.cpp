@@ -27,7 +27,7 @@ std::unique_ptr<MemoryRun> in_order(const std::vector<std::string>& ops) {
 }  // namespace
 
 TEST_SUITE("lane walk") {
-  TEST_CASE("what is before an op is passed once all of it is, whatever the order") {
+  TEST_CASE("an op is passed where the walk comes to it, whatever the order") {
     const auto reference = in_order({"exp", "sin", "tanh"});
     const auto candidate = in_order({"tanh", "sin", "exp"});
     const Lane lane = reference->lanes(0).front();
@@ -35,10 +35,9 @@ TEST_SUITE("lane walk") {
     LaneWalk walk({reference.get(), candidate.get()}, {0, 0}, {lane, lane}, false, storages);
     walk.begin(StepsToCompare::one(0, 0), {});
     const Window& window = *walk.scene().windows.candidate;
-    const std::uint64_t last = window.event(window.items().back().event).position;
+    const std::uint64_t first = window.event(window.items().front().event).position;
     CHECK(walk.entries().size() == 3);
-    for (; !walk.at_end(); walk.next()) CHECK_FALSE(walk.has_passed(Side::candidate, last));
-    CHECK(walk.has_passed(Side::candidate, last));
-    CHECK(walk.has_passed(Side::reference, last));
+    for (; !walk.at_end(); walk.next()) CHECK_FALSE(walk.has_passed(Side::candidate, first));
+    CHECK(walk.has_passed(Side::candidate, first));
   }
 }
