@@ -116,14 +116,24 @@ struct Read {
   return state.storages.are_two(input.reference->storage, input.candidate->storage);
 }
 
-/// A sample, or what the program's own code has made of some: which one it takes is the order of
-/// its data.
+/// A sample, or what the program's own code has made of some.
 [[nodiscard]] bool is_prepared(const Scene& scene, Side side, const Slot& slot) {
   if (!slot.name.empty()) return false;
   const HeldEvent writer = writer_of(scene, side, slot);
   return writer.event == nullptr ||
          (!writer.event->has_module &&
           (writer.event->phase == Phase::setup || writer.event->phase == Phase::data));
+}
+
+/// Of one kind: which of them the program takes is the order of its data.
+[[nodiscard]] bool are_samples(const Scene& scene, const SlotPair& input) {
+  const auto made_by = [&](Side side) {
+    const HeldEvent writer = writer_of(scene, side, *input.of(side));
+    return writer.event == nullptr ? std::string() : std::string(writer.event->op);
+  };
+  return made_by(Side::reference) == made_by(Side::candidate) &&
+         (is_prepared(scene, Side::reference, *input.reference) ||
+          is_prepared(scene, Side::candidate, *input.candidate));
 }
 
 /// "fc.weight of Net" or "result of aten::addmm, fc, event 12", as the run knows the tensor.
@@ -163,8 +173,7 @@ std::optional<Both<std::string>> other_tensor(const RankState& state, const Scen
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
-  if (are_two_memories(state, input) && !is_prepared(scene, Side::reference, left) &&
-      !is_prepared(scene, Side::candidate, right)) {
+  if (are_two_memories(state, input) && !are_samples(scene, input)) {
     Both<std::string> given;
     for (const Side side : kSides)
       on(given, side) = tensor_words(state, scene, side, *input.of(side));

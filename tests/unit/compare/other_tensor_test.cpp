@@ -622,7 +622,8 @@ TEST_SUITE("another tensor") {
       return [computed_with](RunBuilder& run, bool changed) {
         run.phase(Phase::setup);
         const Tensor sample = run.op("aten::clone").in(run.data(labelled("s"))).out(labelled("s"));
-        const Tensor noise = run.op("aten::normal_").out(labelled("noise"));
+        const Tensor noise =
+            run.op(computed_with ? "aten::normal_" : "aten::clone").out(labelled("noise"));
         Tensor mixed = run.data(labelled("mixed"));
         if (computed_with) mixed = run.op("aten::add").in(sample).in(noise).out(labelled("mixed"));
         run.step(0).phase(Phase::forward);
@@ -639,6 +640,23 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].arguments.at(0).name == "target");
     CHECK(has(*report.findings[0].arguments[0].candidate, "result of aten::clone"));
     CHECK(report_of(program(false)).findings.at(0).kind == FindingKind::data);
+  }
+
+  TEST_CASE("a table that another op has made in setup is another tensor, no sample") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const Tensor beta = run.data(labelled("beta"));
+      const Tensor alpha = run.op("aten::rsub").in(beta).out(labelled("alpha"));
+      const Tensor product = run.op("aten::cumprod").in(alpha).out(labelled("product"));
+      run.op("aten::sqrt").in(product).out(labelled("root"));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::index")
+          .in(changed ? alpha : product, "self")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(has(*report.findings[0].arguments.at(0).candidate, "result of aten::rsub"));
   }
 
   TEST_CASE("another model of the same kind is given, not another parameter found") {

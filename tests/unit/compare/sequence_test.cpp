@@ -382,6 +382,36 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "resume");
   }
 
+  TEST_CASE("whatever an optimizer fills its state with is told as resume") {
+    for (const std::string fills : {"aten::zeros_like", "aten::full_like", "aten::ones_like"}) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::optimizer);
+        Tensor count = run.data(labelled("7"));
+        Tensor sum = run.data(labelled("sum"));
+        if (changed) {
+          count = run.op("aten::zeros").flag(event_flag::factory).out(labelled("0"));
+          sum = run.op(fills).out(labelled("filled"));
+        }
+        const std::string state = changed ? "new" : "old";
+        run.op("aten::add_").in(count).writes(count, labelled(state + " count"));
+        run.op("aten::addcmul_").in(sum).writes(sum, labelled(state + " sum"));
+      });
+      CAPTURE(fills);
+      REQUIRE(diverging(report) == 1);
+      CHECK(first_cause(report) == "resume");
+    }
+  }
+
+  TEST_CASE("a count alone is no state of an optimizer") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      Tensor count = run.data(labelled("7"));
+      if (changed) count = run.op("aten::zeros").flag(event_flag::factory).out(labelled("0"));
+      run.op("aten::add_").in(count).writes(count, labelled(changed ? "new" : "old"));
+    });
+    CHECK(find_cause(report, "resume") == nullptr);
+  }
+
   /// The candidate's optimizer makes its state, and is given this option.
   Report resumed_with(double reference, double candidate) {
     return report_of([&](RunBuilder& run, bool changed) {

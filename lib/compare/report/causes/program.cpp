@@ -29,11 +29,17 @@ namespace {
   return argument.reference && number_in(*argument.reference);
 }
 
-/// What Python's `torch.tensor(0.0)`, the count of an optimizer's steps, consists of, and what
-/// follows a copy.
+/// Fills a tensor that is shaped like a parameter.
+[[nodiscard]] bool fills_state(std::string_view op) {
+  return op == "aten::zeros_like" || op == "aten::full_like" || op == "aten::ones_like";
+}
+
+/// What Python's `torch.tensor(0.0)` and `torch.zeros(())`, the counts of an optimizer's steps,
+/// consist of, and what follows a copy.
 [[nodiscard]] bool is_of_new_tensor(std::string_view op) {
-  static constexpr std::array<std::string_view, 5> kOps{
-      "aten::empty", "aten::to", "aten::lift_fresh", "aten::detach", "aten::detach_"};
+  static constexpr std::array<std::string_view, 7> kOps{
+      "aten::empty",   "aten::to",    "aten::lift_fresh", "aten::detach",
+      "aten::detach_", "aten::zeros", "aten::ones"};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
@@ -214,15 +220,16 @@ std::optional<Cause> resume(const Case& of) {
     const Side other = the_other(side);
     const auto& ops = on(of.evidence().alone, side);
     const auto& others = on(of.evidence().alone, other);
-    const auto makes = [&](std::string_view op) {
-      return std::find(ops.begin(), ops.end(), op) != ops.end() &&
-             std::all_of(ops.begin(), ops.end(), [&](const std::string& one) {
-               return one == op || is_of_new_tensor(one);
+    const auto makes = [&](auto is_state) {
+      return std::ranges::any_of(ops, is_state) &&
+             std::ranges::all_of(ops, [&](const std::string& one) {
+               return is_state(one) || is_of_new_tensor(one);
              });
     };
+    const auto is_copy = [](std::string_view op) { return op == "aten::clone"; };
     // Adam and its kin begin with zeros; a momentum begins as a copy of the gradient.
-    const bool zeros = makes("aten::zeros_like") && others.empty();
-    const bool copies = makes("aten::clone") && !others.empty();
+    const bool zeros = makes(fills_state) && others.empty();
+    const bool copies = makes(is_copy) && !others.empty();
     if (!zeros && !copies) continue;
     Cause cause = of.cause("resume", Confidence::likely);
     cause.evidence = {

@@ -57,6 +57,14 @@ namespace {
   return found;
 }
 
+/// Of a model, which is no data.
+[[nodiscard]] bool reads_state(const Case& of) {
+  return any_differing(of, [](const TensorEvidence& tensor) {
+    constexpr std::uint32_t kState = slot_flag::parameter | slot_flag::buffer;
+    return (tensor.flags.reference | tensor.flags.candidate) & kState;
+  });
+}
+
 }  // namespace
 
 std::optional<Cause> gradient_accumulation(const Case& of) {
@@ -129,7 +137,8 @@ std::optional<Cause> hash_order(const Case& of) {
   const bool hashes_differ = of.runs().random_hashes || set_otherwise != nullptr;
   const bool other_data =
       hashes_differ && of.report().reference.command == of.report().candidate.command &&
-      (picks_samples(of) || (of.is(FindingKind::data) && prepares_data(of.finding())));
+      (picks_samples(of) ||
+       (of.is(FindingKind::data) && prepares_data(of.finding()) && !reads_state(of)));
   if (!other_ops && !other_names && !other_data) return std::nullopt;
   const bool drawn = other_generator(of);
   const bool known_order =
