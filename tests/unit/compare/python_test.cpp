@@ -77,18 +77,24 @@ TEST_SUITE("python programs") {
     CHECK(first_cause(report_of(program(true))) != "hash-order");
   }
 
-  TEST_CASE("parameters are no data that have an order") {
-    const auto compared = [](bool parameter) {
-      return report_of([parameter](RunBuilder& run, bool changed) {
+  TEST_CASE("what is trained is no data that have an order") {
+    const auto compared = [](bool trained) {
+      return report_of([trained](RunBuilder& run, bool changed) {
         run.command({"python", "train.py"}).environment("python.hash_randomization", "1");
         run.step(kSetup).phase(Phase::setup);
-        const Values values = labelled(changed ? "b" : "a");
-        const Tensor read = parameter ? run.parameter("wte.weight", values) : run.data(values);
-        run.op("aten::to").in(read).out(labelled(changed ? "y" : "x"));
+        run.op("aten::to")
+            .in(run.data(labelled(changed ? "b" : "a")), "self",
+                trained ? slot_flag::requires_grad : 0)
+            .out(labelled(changed ? "y" : "x"));
       });
     };
-    CHECK(find_cause(compared(false), "hash-order") != nullptr);
-    CHECK(find_cause(compared(true), "hash-order") == nullptr);
+    const Report data = compared(false);
+    CHECK(find_cause(data, "hash-order") != nullptr);
+    CHECK(find_cause(data, "data-order") != nullptr);
+    const Report trained = compared(true);
+    CHECK(find_cause(trained, "hash-order") == nullptr);
+    CHECK(find_cause(trained, "data-order") == nullptr);
+    CHECK(first_cause(trained) == "data-content");
   }
 
   TEST_CASE("labels that are numbered otherwise where hashes are random are hash-order") {

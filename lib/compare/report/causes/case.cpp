@@ -79,6 +79,14 @@ bool prepares_data(const Finding& finding) {
   return !finding.module && (finding.phase == Phase::data || finding.phase == Phase::setup);
 }
 
+bool reads_state(const Case& of) {
+  return any_differing(of, [](const TensorEvidence& tensor) {
+    constexpr std::uint32_t kState =
+        slot_flag::parameter | slot_flag::buffer | slot_flag::requires_grad;
+    return (tensor.flags.reference | tensor.flags.candidate) & kState;
+  });
+}
+
 bool picks_samples(const Case& of) {
   const Finding& finding = of.finding();
   if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||

@@ -80,6 +80,8 @@ template <class Test>
 
 /// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
+/// What differs is a model's, or is trained, and so no data.
+[[nodiscard]] bool reads_state(const Case& of);
 /// A compiler has generated different code for a kernel.
 [[nodiscard]] bool has_other_code(const Case& of);
 /// The program picks samples: it reads different rows of the data it holds.

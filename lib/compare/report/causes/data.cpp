@@ -210,7 +210,7 @@ std::optional<Cause> data_order(const Case& of) {
                           ? "over the whole run both read the same values, in a different order"
                           : "the rows of the batch are the same, in a different order"};
   } else {
-    if (measured(of) || of.evidence().left_in_part) return std::nullopt;
+    if (measured(of) || of.evidence().left_in_part || reads_state(of)) return std::nullopt;
     cause.confidence = Confidence::possible;
     cause.evidence = {
         "without the bytes of the batch a different order looks like different content"};

@@ -244,8 +244,9 @@ std::optional<Cause> resume(const Case& of) {
 std::optional<Cause> other_model(const Case& of) {
   const auto& models = of.report().models;
   const bool here = makes_other_parameter(of);
-  const bool concerns =
-      here || (!of.finding().step && (diverging_sequence(of) || of.is(FindingKind::arguments)));
+  const bool makes_models = diverging_sequence(of) || of.is(FindingKind::arguments) ||
+                            (of.is(FindingKind::data) && reads_state(of));
+  const bool concerns = here || (!of.finding().step && makes_models);
   if (!concerns || !std::any_of(models.begin(), models.end(), is_structure)) return std::nullopt;
   Cause cause = of.cause("structure", here ? Confidence::certain : Confidence::likely);
   std::vector<std::string> differ;

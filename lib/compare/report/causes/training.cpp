@@ -57,14 +57,6 @@ namespace {
   return found;
 }
 
-/// Of a model, which is no data.
-[[nodiscard]] bool reads_state(const Case& of) {
-  return any_differing(of, [](const TensorEvidence& tensor) {
-    constexpr std::uint32_t kState = slot_flag::parameter | slot_flag::buffer;
-    return (tensor.flags.reference | tensor.flags.candidate) & kState;
-  });
-}
-
 }  // namespace
 
 std::optional<Cause> gradient_accumulation(const Case& of) {
