@@ -15,8 +15,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::array<std::string_view, 8> kDimensions{
-    "dim", "dims", "dim0", "dim1", "start_dim", "end_dim", "source", "destination"};
+constexpr std::array<std::string_view, 9> kDimensions{
+    "dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "source", "destination"};
 constexpr std::array<std::string_view, 3> kPositions{"index", "start", "end"};
 constexpr std::array<std::string_view, 2> kSizes{"size", "shape"};
 
@@ -43,6 +43,8 @@ template <std::size_t count>
   return numbers;
 }
 
+[[nodiscard]] bool is_backward(const Event& event) { return event.op.ends_with("_backward"); }
+
 [[nodiscard]] const Geometry* first_of(const Event& event, Role role) {
   const auto slot = std::ranges::find_if(
       event.slots, [&](const Slot& one) { return one.role == role && one.geometry != nullptr; });
@@ -58,15 +60,19 @@ template <std::size_t count>
   return std::nullopt;
 }
 
-[[nodiscard]] std::size_t dimensions(const Event& event, Role role) {
-  const Geometry* const geometry = first_of(event, role);
-  return geometry == nullptr ? 0 : geometry->sizes.size();
+/// Of what dimensions are counted in: the longest shape, where an op adds some, drops some or
+/// broadcasts. Backward is given those of what it returns.
+[[nodiscard]] std::int64_t dimensions(const Event& event) {
+  const bool backward = is_backward(event);
+  std::size_t most = 0;
+  for (const Slot& slot : event.slots)
+    if (slot.geometry != nullptr && !(backward && slot.role == Role::input))
+      most = std::max(most, slot.geometry->sizes.size());
+  return static_cast<std::int64_t>(most);
 }
 
-/// Where an op adds dimensions or drops some, they are counted in the longer shape.
 [[nodiscard]] bool is_same_dimension(std::int64_t one, std::int64_t other, const Event& event) {
-  const auto count = static_cast<std::int64_t>(
-      std::max(dimensions(event, Role::input), dimensions(event, Role::output)));
+  const std::int64_t count = dimensions(event);
   const auto from_the_front = [&](std::int64_t value) { return value < 0 ? value + count : value; };
   return from_the_front(one) == from_the_front(other);
 }
@@ -74,15 +80,14 @@ template <std::size_t count>
 /// Backward is given positions in what it returns.
 [[nodiscard]] bool is_same_position(std::int64_t one, std::int64_t other, const Event& event) {
   const auto dimension = dimension_of(event);
-  const Geometry* const geometry =
-      first_of(event, event.op.ends_with("_backward") ? Role::output : Role::input);
+  const Geometry* const geometry = first_of(event, is_backward(event) ? Role::output : Role::input);
   if (!dimension || geometry == nullptr) return false;
-  const auto dimensions = static_cast<std::int64_t>(geometry->sizes.size());
-  const std::int64_t at = *dimension < 0 ? *dimension + dimensions : *dimension;
-  if (at < 0 || at >= dimensions) return false;
+  const auto count = static_cast<std::int64_t>(geometry->sizes.size());
+  const std::int64_t at = *dimension < 0 ? *dimension + count : *dimension;
+  if (at < 0 || at >= count) return false;
   const std::int64_t size = geometry->sizes[static_cast<std::size_t>(at)];
   const auto position = [&](std::int64_t value) {
-    return std::min(value < 0 ? value + size : value, size);
+    return std::clamp(value < 0 ? value + size : value, std::int64_t{0}, size);
   };
   return position(one) == position(other);
 }

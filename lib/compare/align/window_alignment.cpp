@@ -321,6 +321,25 @@ class WindowAligner {
   using Partners = std::map<std::uint32_t, std::uint32_t>;  ///< items of the candidate, by those of
                                                             ///< the reference
 
+  /// What they are given, partners have last written, as far as it was written in this window and
+  /// outside of backward.
+  [[nodiscard]] bool are_of_partners(const Entry& entry, const Partners& partners) const {
+    const Event& event = event_of(Side::reference, entry.reference);
+    if (in_backward(event)) return true;
+    const auto& left = event.slots;
+    const auto& right = event_of(Side::candidate, entry.candidate).slots;
+    return std::ranges::equal(left, right, [&](const Slot& one, const Slot& other) {
+      if (one.role != Role::input || other.role != Role::input) return one.role == other.role;
+      const std::uint32_t writer = writer_item(Side::reference, one);
+      const std::uint32_t other_writer = writer_item(Side::candidate, other);
+      if (writer == kNoIndex || other_writer == kNoIndex ||
+          in_backward(event_of(Side::reference, writer)))
+        return true;
+      const auto partner = partners.find(writer);
+      return partner != partners.end() && partner->second == other_writer;
+    });
+  }
+
   /// Ops, and looks at a model's parameters, without a partner that is given and makes the same, if
   /// both runs have the same ones of them: only their order differs, as where independent
   /// statements are exchanged. Each is then aligned with the one that does the same, and so are
@@ -341,13 +360,15 @@ class WindowAligner {
         on(in_backward(event) ? of_backward : outside, side).emplace(item, value_key(side, item));
     };
     for (const Entry& entry : entries) {
-      if (entry.aligned() && does_the_same(entry) && is_given_the_same(entry)) {
+      if (entry.aligned() && does_the_same(entry) && is_given_the_same(entry) &&
+          are_of_partners(entry, partners)) {
         partners.emplace(entry.reference, entry.candidate);
         continue;
       }
       if (entry.reference != kNoIndex) add(Side::reference, entry.reference);
       if (entry.candidate != kNoIndex) add(Side::candidate, entry.candidate);
     }
+    passes_on_in_order_ = passed_on(Side::reference) == passed_on(Side::candidate);
     if (!do_the_same(outside, partners)) return false;
     const bool backward_too = do_the_same(of_backward, partners);
     if (outside.reference.empty() && (of_backward.reference.empty() || !backward_too)) return false;
@@ -360,6 +381,14 @@ class WindowAligner {
       exchanged_.candidate.emplace(candidate, key);
     }
     return true;
+  }
+
+  /// What the program gets of the window, in its order: equal numbers and files show no other one.
+  [[nodiscard]] std::vector<std::uint64_t> passed_on(Side side) const {
+    std::vector<std::uint64_t> keys;
+    for (std::uint32_t item = 0; item < window(side).items().size(); ++item)
+      if (only_passes_on(event_of(side, item))) keys.push_back(value_key(side, item));
+    return keys;
   }
 
   /// What has moved past partners is aligned where the reference has it.
@@ -404,20 +433,38 @@ class WindowAligner {
     const auto left = sorted(Side::reference, moved.reference);
     const auto right = sorted(Side::candidate, moved.candidate);
     if (!std::ranges::equal(left, right, {}, &MovedItem::does, &MovedItem::does)) return false;
+    std::map<std::uint64_t, std::vector<MovedItem>> free;
+    for (const MovedItem& one : right) free[one.does].push_back(one);
     Partners all = partners;
-    for (std::size_t k = 0; k < left.size(); ++k) all.emplace(left[k].item, right[k].item);
-    const bool same = std::ranges::all_of(left, [&](const MovedItem& one) {
-      return are_for_the_same(one.item, all.at(one.item), all);
-    });
-    if (same) partners = std::move(all);
-    return same;
+    // What it is given was made before it.
+    for (const auto& [item, does] : moved.reference)
+      if (!find_partner({does, memory_key(Side::reference, item), item}, free.at(does), all))
+        return false;
+    partners = std::move(all);
+    return true;
+  }
+
+  /// Takes it out of those that do the same: of equal ones the first that is for the same tensors.
+  [[nodiscard]] bool find_partner(const MovedItem& one, std::vector<MovedItem>& others,
+                                  Partners& partners) const {
+    for (const bool same_memory : {true, false})
+      for (auto other = others.begin(); other != others.end(); ++other) {
+        if ((other->memory == one.memory) != same_memory) continue;
+        const auto added = partners.emplace(one.item, other->item).first;
+        if (are_for_the_same(one.item, other->item, partners)) {
+          others.erase(other);
+          return true;
+        }
+        partners.erase(added);
+      }
+    return false;
   }
 
   [[nodiscard]] bool are_for_the_same(std::uint32_t reference, std::uint32_t candidate,
                                       const Partners& partners) const {
     const Event& a = event_of(Side::reference, reference);
     const Event& b = event_of(Side::candidate, candidate);
-    if (only_passes_on(a)) return false;
+    if (only_passes_on(a) && !passes_on_in_order_) return false;
     const bool any_order = facts::Op(a.op).has(facts::fact::symmetric);
     return std::ranges::all_of(a.slots, [&](const Slot& one) {
       if (one.role == Role::output) return true;
@@ -427,6 +474,13 @@ class WindowAligner {
                is_same_tensor(one, other, partners);
       });
     });
+  }
+
+  /// What has last written the slot in this window, or kNoIndex.
+  [[nodiscard]] std::uint32_t writer_item(Side side, const Slot& slot) const {
+    if (slot.writer == kNone || slot.writer_lane != on(lanes_, side)) return kNoIndex;
+    const std::uint32_t writer = window(side).find(slot.writer);
+    return writer == kNoIndex ? kNoIndex : window(side).item_of(writer);
   }
 
   /// Both are in memory that partners made in earlier windows, were last written by partners, or
@@ -445,13 +499,8 @@ class WindowAligner {
       return true;
     if (reference.writer == kNone || candidate.writer == kNone)
       return reference.writer == candidate.writer && reference.storage == candidate.storage;
-    const auto written_here = [&](Side side, const Slot& slot) {
-      const std::uint32_t writer =
-          slot.writer_lane == on(lanes_, side) ? window(side).find(slot.writer) : kNoIndex;
-      return writer == kNoIndex ? kNoIndex : window(side).item_of(writer);
-    };
-    const std::uint32_t left = written_here(Side::reference, reference);
-    const std::uint32_t right = written_here(Side::candidate, candidate);
+    const std::uint32_t left = writer_item(Side::reference, reference);
+    const std::uint32_t right = writer_item(Side::candidate, candidate);
     if (left == kNoIndex && right == kNoIndex)
       return reference.writer_lane == candidate.writer_lane && reference.writer == candidate.writer;
     const auto partner = partners.find(left);
@@ -819,6 +868,7 @@ class WindowAligner {
   ItemCalls calls_;
   Both<Keys> exchanged_;  ///< equal for partners
   Partners partners_;     ///< where statements are exchanged
+  bool passes_on_in_order_ = false;
   bool several_steps_;
   bool has_ops_;
   Both<std::vector<std::int64_t>> dropped_;        ///< gradients, before each item

@@ -485,6 +485,62 @@ TEST_SUITE("alignment") {
     CHECK(report.coverage.only_reference == 0);
   }
 
+  /// Updates in steps of an optimizer that counts them for each of two parameters, by a tensor
+  /// whose number it reads, and that first fills its states: `exchanged` goes through them the
+  /// other way. `reads` is what is read of the count of a parameter.
+  Report counted_updates(const std::function<double(std::size_t parameter, int step)>& reads) {
+    return report_of([&](RunBuilder& run, bool changed) {
+      std::vector<std::size_t> order{0, 1};
+      std::vector<Tensor> parameters;
+      for (const std::size_t k : order)
+        parameters.push_back(
+            run.parameter("weight" + std::to_string(k), labelled(std::to_string(k))));
+      std::vector<Tensor> counts;
+      for (std::size_t k = 0; k < order.size(); ++k)
+        counts.push_back(run.op("aten::zeros").flag(event_flag::factory).out(labelled("0")));
+      if (changed) std::ranges::reverse(order);
+      std::vector<Tensor> sums(order.size());
+      for (int step = 0; step < 2; ++step) {
+        run.step(step).phase(Phase::optimizer);
+        if (step == 0)
+          for (const std::size_t k : order)
+            sums[k] = run.op("aten::zeros_like")
+                          .given(parameters[k], slot_flag::metadata_only)
+                          .out(labelled("sum 0"));
+        for (const std::size_t k : order) {
+          const std::string at = std::to_string(step) + " of " + std::to_string(k);
+          run.op("aten::add_").in(counts[k]).writes(counts[k], labelled(std::to_string(step + 1)));
+          run.op("aten::addcmul_")
+              .in(sums[k])
+              .in(parameters[k])
+              .writes(sums[k], labelled("s" + at));
+          run.op("aten::item").in(counts[k]).result(reads(k, step));
+          run.op("aten::addcdiv_")
+              .in(parameters[k])
+              .in(sums[k])
+              .writes(parameters[k], labelled("p" + at));
+        }
+      }
+      std::vector<Tensor> left = parameters;
+      left.insert(left.end(), sums.begin(), sums.end());
+      run.leaves(left);
+    });
+  }
+
+  TEST_CASE("an optimizer that counts its updates may go through its parameters in any order") {
+    const Report report = counted_updates([](std::size_t, int step) { return step + 1.0; });
+    CAPTURE(report.summary);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.coverage.moved > 0);
+  }
+
+  TEST_CASE("numbers that the program reads in another order are another outcome") {
+    const Report report =
+        counted_updates([](std::size_t parameter, int step) { return step + 1.0 + parameter; });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a tensor that is overwritten twice holds what was written last") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor kept = run.op("aten::zeros").flag(event_flag::factory).out(labelled("0"));

@@ -551,6 +551,40 @@ TEST_SUITE("arguments") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("dimensions are counted in the longest shape, those of backward in what it returns") {
+    const auto verdict = [](std::string_view op, std::string_view name, int reference,
+                            int candidate, const Values& other, const Values& made) {
+      return report_of([&](RunBuilder& run, bool changed) {
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data({{1}, {1}});
+               run.op(op)
+                   .in(x)
+                   .in(run.data(other))
+                   .arg(name, changed ? candidate : reference)
+                   .out(made);
+             })
+          .verdict;
+    };
+    const Values longer({1, 1, 1}, {2});
+    const Values shorter({1, 1}, {3});
+    CHECK(verdict("aten::cosine_similarity", "dim", 2, -1, longer, shorter) == Verdict::identical);
+    CHECK(verdict("aten::cosine_similarity", "dim", 1, -1, longer, shorter) == Verdict::diverged);
+    CHECK(verdict("aten::unfold_backward", "dim", 1, -1, longer, shorter) == Verdict::identical);
+    CHECK(verdict("aten::unfold_backward", "dim", 2, -1, longer, shorter) == Verdict::diverged);
+    CHECK(verdict("aten::diag_embed", "dim2", 2, -1, shorter, longer) == Verdict::identical);
+  }
+
+  TEST_CASE("a generator of one overload's own matters, whatever is drawn") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      EventBuilder rand = run.op("aten::rand");
+      if (changed) rand.overload("generator").arg("generator", 1);
+      rand.out(labelled("drawn"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].arguments.at(0).name == "generator");
+  }
+
   TEST_CASE("a position that is counted from the end, or lies beyond it, is no other one") {
     const auto verdict = [](const std::string& name, int reference, int candidate, int end_dim) {
       return report_of([&](RunBuilder& run, bool changed) {
@@ -566,6 +600,7 @@ TEST_SUITE("arguments") {
     };
     CHECK(verdict("end", -2, 2, 1) == Verdict::identical);
     CHECK(verdict("end", 4, 9, -1) == Verdict::identical);
+    CHECK(verdict("start", 0, -9, 1) == Verdict::identical);
     CHECK(verdict("index", 1, -3, 1) == Verdict::identical);
     CHECK(verdict("end", 2, 3, 1) == Verdict::diverged);
     CHECK(verdict("step", -2, 2, 1) == Verdict::diverged);
