@@ -122,12 +122,13 @@ template <std::size_t count>
   return left != nullptr && right != nullptr && left->sizes == right->sizes;
 }
 
-/// All that is returned.
+/// All that is returned, which is something.
 [[nodiscard]] bool give_one_view(const Event& reference, const Event& candidate) {
   std::vector<SlotPair> slots;
   compare_slots(reference, candidate, slots);
-  return std::ranges::all_of(slots, [&](const SlotPair& slot) {
-    return slot.role() == Role::input || is_same_view(slot, reference, candidate);
+  std::erase_if(slots, [](const SlotPair& slot) { return slot.role() == Role::input; });
+  return !slots.empty() && std::ranges::all_of(slots, [&](const SlotPair& slot) {
+    return is_same_view(slot, reference, candidate);
   });
 }
 

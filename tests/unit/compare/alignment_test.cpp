@@ -486,7 +486,7 @@ TEST_SUITE("alignment") {
   }
 
   /// Updates in steps of an optimizer that counts them for each of two parameters, by a tensor
-  /// whose number it reads, and that first fills its states: `exchanged` goes through them the
+  /// whose number it reads, and that first fills its states: the candidate goes through them the
   /// other way. `reads` is what is read of the count of a parameter.
   Report counted_updates(const std::function<double(std::size_t parameter, int step)>& reads) {
     return report_of([&](RunBuilder& run, bool changed) {

@@ -643,6 +643,15 @@ TEST_SUITE("arguments") {
     CHECK(findings(2, -1) == 1);
   }
 
+  TEST_CASE("an op that returns no tensor leads to no view") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::allclose").in(x).arg("rtol", changed ? 0.5 : 0.25).result(1);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("arguments of two overloads are compared by name") {
     const auto found = [](std::string_view dtype, std::string_view made) {
       return report_of([&](RunBuilder& run, bool changed) {

@@ -382,7 +382,8 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "resume");
   }
 
-  TEST_CASE("whatever an optimizer fills its state with is told as resume") {
+  TEST_CASE(
+      "an optimizer that fills new state has resumed without its own, whatever it fills it with") {
     for (const std::string fills : {"aten::zeros_like", "aten::full_like", "aten::ones_like"}) {
       const Report report = report_of([&](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::optimizer);
