@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/diff/picks.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/report.hpp"
 #include "ulpscope/run.hpp"
@@ -79,6 +80,7 @@ struct Evidence {
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
   bool may_follow = false;         ///< arguments: perhaps from what differed before
+  Picks picks;                     ///< arguments: of all its occurrences
   bool returned = false;           ///< arguments: a module returns another one of equal tensors
   bool named_otherwise = false;    ///< parameter: the same values belong to other names
   bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered

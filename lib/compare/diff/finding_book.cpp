@@ -71,6 +71,13 @@ Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_s
   return where;
 }
 
+void FindingBook::note_picks(const Source& source, const std::vector<ArgumentReport>& arguments) {
+  if (!is_kept(source.finding)) return;
+  records_[source.finding].evidence.picks.add(arguments);
+  if (const auto copied = diverging_copy_.find(source.finding); copied != diverging_copy_.end())
+    records_[copied->second].evidence.picks.add(arguments);
+}
+
 bool FindingBook::was_harmless_before(const Source& source) const {
   if (!is_kept(source.finding)) return false;
   const Record& record = records_[source.finding];

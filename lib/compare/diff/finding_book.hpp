@@ -43,6 +43,9 @@ class FindingBook {
   /// memory of both: if those diverge, so do these.
   void note_read(const Source& writer, const Source& reader);
 
+  /// At one of its occurrences an op picks another part of a tensor.
+  void note_picks(const Source& source, const std::vector<ArgumentReport>& arguments);
+
   /// An outcome differs because of it.
   void show_in_outcome(std::uint32_t finding) { records_[finding].finding.in_outcome = true; }
 

@@ -52,6 +52,7 @@ namespace {
 }
 
 void add(Record& to, const Record& other) {
+  to.evidence.picks.add(other.evidence.picks);
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   const std::int64_t step = step_of(other.finding);
   if (step == step_of(to.finding))

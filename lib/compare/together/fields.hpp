@@ -63,12 +63,13 @@ ULPSCOPE_FIELDS(TensorEvidence, storage, digest, geometry, flags, alignment, com
                 rows_permuted, numbers_permuted, repeats, ratio, budget)
 ULPSCOPE_FIELDS(Draw, side, op, step, event, where)
 ULPSCOPE_FIELDS(SharedMemory, writes, of_siblings)
+ULPSCOPE_FIELDS(Picks, places, distances, overflowed)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
                 drawn_alone, seeded_lanes_share, layers_only, threads, on_gpu, event_flags,
                 not_compared, unreadable, inside_differs, tensors, budget, blamed, looks_ahead,
                 same_tensors, reordered, left_by_ops, left_in_part, factory, for_data,
                 written_otherwise, overwritten, left_alone, changed_in_both, uninitialised,
-                wrapped_number, same_set_of_data, may_follow, returned, named_otherwise, alone,
+                wrapped_number, same_set_of_data, may_follow, picks, returned, named_otherwise, alone,
                 alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
                 alone_casts, moved, updated_again, whole_step, among_updates, alone_draws,
                 missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch,

@@ -10,8 +10,10 @@
 #include "compare/diff/explain/results.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/optimizer_options.hpp"
+#include "compare/diff/picks.hpp"
 #include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/place.hpp"
 #include "compare/model/words.hpp"
 #include "core/number_text.hpp"
 #include "facts/ops.hpp"
@@ -260,18 +262,22 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   // A hyperparameter is an argument of several ops of the update, or a number made of it that
   // changes with each step.
   const auto options = other_options(ops.scene, ops.at);
+  // Samples are picked in a row, by the program's own code.
+  const Event& here = ops.event(Side::reference);
+  const bool picks = !here.has_module && pick_a_part(here, reports);
   KeyHash key;
+  if (picks) key.add(place_in_program(here.stack).place);
   for (const ArgumentReport& report : reports) {
     key.add(report.name);
-    if (!ops.in_data_code())
+    if (!picks && !ops.in_data_code())
       key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(ops, ops.at, ops.slots);
   const Source source = enter_finding(
       ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
       {.key = options.empty() ? key.value() : ops.state.option_keys.of(ops.scene, ops.at, options),
-       .once_per_step = !one_setting,
-       .any_place = updates || of_mode || is_constant,
+       .once_per_step = !one_setting && !picks,
+       .any_place = updates || of_mode || is_constant || picks,
        .any_op = !options.empty()},
       [&](Record& record) {
         record.finding.diverges = !pending;
@@ -282,6 +288,7 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
         add_tensors(record, ops.slots);
         add_budgets(record, judged);
       });
+  if (picks) ops.state.book.note_picks(source, reports);
   keep_argued(ops, source);
   if (!pending) {
     ops.state.book.make_diverging(source);

@@ -88,13 +88,8 @@ bool reads_state(const Case& of) {
 }
 
 bool picks_samples(const Case& of) {
-  const Finding& finding = of.finding();
-  if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
-      !facts::Op(finding.op).has(facts::fact::picks))
-    return false;
-  return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
-    return argument.name == "index" || argument.name == "start" || argument.name == "end";
-  });
+  const Picks& picks = of.evidence().picks;
+  return of.is(FindingKind::arguments) && (picks.in_another_order() || picks.vary());
 }
 
 bool has_other_code(const Case& of) {

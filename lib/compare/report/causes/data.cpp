@@ -186,7 +186,9 @@ std::optional<Cause> weights(const Case& of) {
 std::optional<Cause> data_order(const Case& of) {
   if (picks_samples(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
-    cause.evidence = {"different samples are picked from equal data"};
+    cause.evidence = {of.evidence().picks.in_another_order()
+                          ? "over the whole run both pick the same places, in a different order"
+                          : "different samples are picked from equal data"};
     add_notes(of, cause);
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;

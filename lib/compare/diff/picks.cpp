@@ -1,0 +1,66 @@
+#include "compare/diff/picks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compare/model/words.hpp"
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+constexpr std::size_t kMostDistances = 2;
+
+[[nodiscard]] const std::string& text_of(const ArgumentReport& argument, Side side) {
+  return side == Side::reference ? *argument.reference : *argument.candidate;
+}
+
+}  // namespace
+
+void Picks::add(const std::vector<ArgumentReport>& arguments) {
+  for (const Side side : kSides) {
+    std::string place;
+    for (const ArgumentReport& argument : arguments)
+      place += argument.name + ' ' + text_of(argument, side) + ' ';
+    auto& known = on(places, side);
+    if (known.size() < kMostPlaces || known.contains(place))
+      ++known[place];
+    else
+      overflowed = true;
+  }
+  if (arguments.empty() || distances.size() >= kMostDistances) return;
+  const ArgumentReport& first = arguments.front();
+  distances.insert(*number_in(*first.candidate) - *number_in(*first.reference));
+}
+
+void Picks::add(const Picks& others) {
+  overflowed = overflowed || others.overflowed;
+  for (const Side side : kSides)
+    for (const auto& [place, times] : on(others.places, side)) {
+      auto& known = on(places, side);
+      if (known.size() < kMostPlaces || known.contains(place))
+        known[place] += times;
+      else
+        overflowed = true;
+    }
+  for (const double distance : others.distances)
+    if (distances.size() < kMostDistances) distances.insert(distance);
+}
+
+bool Picks::in_another_order() const {
+  return !overflowed && places.reference.size() > 1 && places.reference == places.candidate;
+}
+
+bool pick_a_part(const Event& op, const std::vector<ArgumentReport>& arguments) {
+  static constexpr auto kPlaces =
+      std::to_array<std::string_view>({"index", "start", "end", "length"});
+  return facts::Op(op.op).has(facts::fact::picks) &&
+         std::ranges::all_of(arguments, [](const ArgumentReport& argument) {
+           return std::ranges::find(kPlaces, argument.name) != kPlaces.end() &&
+                  number_in(argument.reference.value_or("")) &&
+                  number_in(argument.candidate.value_or(""));
+         });
+}
+
+}  // namespace ulpscope::comparison
