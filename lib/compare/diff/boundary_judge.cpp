@@ -243,7 +243,8 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
       KeyHash().add(std::uint64_t{slot.reference->index}).add(slot.reference->name).value();
   Waiting waiting;
   waiting.source = enter_finding(
-      state_, kind, scene, at, at, {.key = key, .harmless = true}, [&](Record& record) {
+      state_, kind, scene, at, at, {.key = key, .once_per_step = named, .harmless = true},
+      [&](Record& record) {
         record.listed = false;
         add_tensors(record, {slot});
         record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");

@@ -163,4 +163,18 @@ TEST_SUITE("boundaries") {
     CHECK(report.verdict == Verdict::identical);
     CHECK(report.findings.empty());
   }
+
+  TEST_CASE("memory without a name that the program fills itself is one finding in a step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      run.op("aten::zeros").out(labelled("zeros"));
+      for (const std::string name : {"a", "b", "c"}) {
+        const Tensor state = run.data(labelled(name + (changed ? "2" : "1")));
+        run.name_storage(state, "", slot_flag::changed);
+        run.parameters({state});
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
+  }
 }
