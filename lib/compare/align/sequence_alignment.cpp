@@ -245,8 +245,8 @@ class Aligner {
     if (!same_structure(i, j)) return 0;
     const SequenceElement& x = a_[i];
     const SequenceElement& y = b_[j];
-    if (x.marker || x.weak) return 1;
-    int weight = x.arguments == y.arguments ? 5 : 4;
+    if (x.weak) return 1;
+    int weight = x.marker ? 1 : x.arguments == y.arguments ? 5 : 4;
     if (x.inputs != 0 && x.inputs == y.inputs) weight += 3;
     if (x.outputs != 0 && x.outputs == y.outputs) weight += 3;
     return weight;
@@ -289,6 +289,7 @@ class Aligner {
 
   /// Myers' shortest edit script in linear space, using only structure.
   void search(Stretch s) {
+    if (solve_small(s)) return;
     s = strip(s, [&](auto i, auto j) { return same_structure(i, j); });
     if (s.one_sided() || solve_small(s)) return;
     const std::optional<Middle> middle = find_middle(s);

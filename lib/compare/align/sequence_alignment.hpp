@@ -15,8 +15,7 @@ struct SequenceElement {
   std::uint64_t outputs = 0;  ///< 0 if nothing is known
   bool marker = false;        ///< the end of a scope: weighs less than an op
   std::uint64_t arguments = 0;
-  bool weak =
-      false;  ///< says little of what it belongs to: weighs as a marker, and anchors nothing
+  bool weak = false;  ///< says little of what it belongs to: weighs least, and anchors nothing
 };
 
 struct SequenceAlignment {

@@ -125,6 +125,34 @@ TEST_SUITE("alignment") {
           std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {1, 2}, {2, 4}});
   }
 
+  TEST_CASE("so they do in the pieces of a stretch that is too large to be solved as a whole") {
+    const auto spelled = [](std::string_view text) {
+      std::vector<SequenceElement> result;
+      for (std::size_t k = 0; k < text.size(); k += 2) {
+        const auto value = static_cast<std::uint64_t>(text[k + 1]);
+        result.push_back({static_cast<std::uint64_t>(text[k]), value, value, false});
+      }
+      return result;
+    };
+    const auto a = spelled("a1a2a2a2b1b2b1a1a2");
+    const auto b = spelled("a3b1b2a2a2a1b2b1a1");
+    const SequenceAlignment alignment = align(a, b, {.exact_cells = 30});
+    CHECK(alignment.pairs.size() == 7);
+    CHECK(std::ranges::count_if(alignment.pairs, [&](const auto& pair) {
+            return a[pair.first].inputs == b[pair.second].inputs;
+          }) == 4);
+  }
+
+  TEST_CASE("the end of a scope is the partner of one that leaves the same") {
+    const auto end = [](std::uint64_t value) { return SequenceElement{1, value, value, true}; };
+    const SequenceAlignment alignment = align({end(1), end(2)}, {end(2)});
+    CHECK(alignment.pairs == std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 0}});
+    // An op still counts for more than the end of one.
+    const auto op = [](std::uint64_t value) { return SequenceElement{2, value, value, false}; };
+    const SequenceAlignment around = align({end(7), op(1), op(2)}, {op(3), op(4), end(7)});
+    CHECK(around.pairs == std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 0}, {2, 1}});
+  }
+
   TEST_CASE("rounds of a loop keep their partners where another round agrees in a value") {
     const auto rounds = [](std::vector<std::uint64_t> masks, std::uint64_t sum) {
       std::vector<SequenceElement> result;
