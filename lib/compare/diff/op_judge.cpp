@@ -94,6 +94,8 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   if (pair_.looked_at && judgement.outcome == Outcome::equal) judgement.differs = false;
   judgement.source = pair_.why;
   pair_.state.storages.passed(pair_.slots);
+  pair_.state.copies.passed(pair_.slots, pair_.state.alone_memory, pair_.state.storages,
+                            pair_.state.ledger);
   pair_.state.made_equal.passed_equal(pair_.slots);
   note_reads_of_others(pair_);
   shift_streams(pair_);

@@ -18,6 +18,7 @@
 #include "compare/diff/last_options.hpp"
 #include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
+#include "compare/diff/lone_copies.hpp"
 #include "compare/diff/lone_gradients.hpp"
 #include "compare/diff/numbers_read.hpp"
 #include "compare/diff/optimizer_options.hpp"
@@ -196,6 +197,7 @@ struct RankState {
   OtherParameters other_parameters;
   StoragePairs storages;
   StoragePairs made_equal;  ///< of these, what was made with equal content
+  LoneCopies copies;
   /// Memory of the reference that an op has read, and its partner memory that is not its partner,
   /// by the position of its last write: the runs have only made them in another order.
   std::map<std::uint64_t, std::uint64_t> read_as_partners;

@@ -530,6 +530,68 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "alias") != nullptr);
   }
 
+  TEST_CASE("what is done to a copy is done to the original in the run that makes none") {
+    const auto program = [](bool reads_again) {
+      return report_of([reads_again](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::setup);
+        const Tensor content = run.op("aten::rand").out(labelled("x"));
+        const Tensor target =
+            changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+        run.phase(Phase::forward);
+        run.op("aten::mm").in(target).out(labelled("product"));
+        run.phase(Phase::optimizer);
+        run.op("aten::add_").in(target).writes(target, labelled("y"));
+        run.op("aten::neg").in(target).out(labelled("-y"));
+        if (reads_again) run.op("aten::exp").in(content).out(labelled(changed ? "exp y" : "exp x"));
+      });
+    };
+    const Report report = program(true);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::clone");
+    REQUIRE(find_cause(report, "alias") != nullptr);
+    CHECK(find_cause(report, "alias")->evidence.at(0) ==
+          "in the candidate aten::exp reads what aten::add_, event 2, has overwritten; in the "
+          "reference that writes the copy");
+    CHECK(program(false).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("an original differs by a copy only once both have been written") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor content = run.op("aten::rand").out(labelled("x"));
+      const Tensor target =
+          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+      run.op("aten::mm").in(target).out(labelled("product"));
+      run.overwrite(content, labelled(changed ? "z" : "x"));
+      run.op("aten::exp").in(content).out(labelled(changed ? "exp z" : "exp x"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::exp");
+    CHECK(find_cause(report, "alias") == nullptr);
+  }
+
+  TEST_CASE("an original needs a gradient where the copy does in the other run") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor content = run.op("aten::rand").out(labelled("x"));
+      const Tensor target =
+          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+      run.name_storage(target, "", slot_flag::requires_grad);
+      for (const Tensor& one : {target, content})
+        run.op("aten::convolution").in(one).out(labelled("product"));
+      run.backward(true);
+      run.node("ConvolutionBackward0", 2 + (changed ? 0 : 1), [&] {
+        run.op("aten::convolution_backward")
+            .in(content)
+            .arg("output_mask", std::string_view(changed ? "[True, True]" : "[False, True]"))
+            .out(labelled(changed ? "gradients" : "gradient"));
+      });
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::clone");
+    CHECK(report.findings.size() == 1);
+  }
+
   TEST_CASE("an equal rewrite ends what was different in that memory") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

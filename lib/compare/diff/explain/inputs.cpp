@@ -80,6 +80,21 @@ namespace {
   return std::nullopt;
 }
 
+/// Why one run alone reads what an op has overwritten: that op writes a copy in the other run.
+[[nodiscard]] std::optional<Source> overwritten_original(OpPair& ops, const SlotPair& slot) {
+  const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
+  if (!copy || !copy->written || !is_kept(copy->source.finding)) return std::nullopt;
+  Evidence& evidence = ops.state.book.records()[copy->source.finding].evidence;
+  const Side other = the_other(copy->side);
+  if (only_copy(on(evidence.alone, copy->side)) && on(evidence.alone, other).empty() &&
+      evidence.overwritten.empty())
+    evidence.overwritten =
+        fmt::format("in the {} {} reads what {}, has overwritten; in the {} that writes the copy",
+                    name(other), ops.event(Side::reference).op,
+                    words(producer(ops.scene, other, *slot.of(other))), name(copy->side));
+  return copy->source;
+}
+
 /// A run reads what no op wrote, in memory that only it has handed out.
 [[nodiscard]] std::optional<Source> handed_out_alone(const OpPair& ops, const SlotPair& slot) {
   for (const Side side : kSides) {
@@ -168,6 +183,9 @@ void explain_inputs(OpPair& ops) {
       } else if (const auto maker = made_alone(ops, slot)) {
         ops.propagated(*maker);
         ops.differ(slot.reference, slot.candidate, *maker);
+      } else if (const auto copy = overwritten_original(ops, slot)) {
+        ops.propagated(*copy);
+        ops.differ(slot.reference, slot.candidate, *copy);
       } else if (const auto alone = handed_out_alone(ops, slot)) {
         ops.propagated(*alone);
       } else if (const auto viewed = part_viewed_alone(ops, slot)) {
