@@ -570,6 +570,20 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "alias") == nullptr);
   }
 
+  TEST_CASE("what one run computes alone is no copy of what it happens to equal") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor content = run.op("aten::rand").out(labelled("x"));
+      const Tensor target =
+          changed ? content : run.op("aten::mul").in(run.data(labelled("p"))).out(labelled("x"));
+      run.op("aten::mm").in(target).out(labelled("product"));
+      run.op("aten::add_").in(target).writes(target, labelled("y"));
+      run.op("aten::exp").in(content).out(labelled(changed ? "exp y" : "exp x"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::exp");
+  }
+
   TEST_CASE("an original needs a gradient where the copy does in the other run") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
