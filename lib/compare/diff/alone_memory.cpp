@@ -56,35 +56,12 @@ bool AloneMemory::is_copy(const Slot& slot) const {
          contains(known->second.from, content);
 }
 
-std::set<std::uint64_t> AloneMemory::adopted(bool diverge) const {
+std::vector<std::uint64_t> AloneMemory::adopted(bool diverge) const {
   const Reader most = diverge ? Reader::alone : Reader::after_divergence;
-  std::set<std::uint64_t> adopted;
+  std::vector<std::uint64_t> adopted;
   for (const auto& [storage, made] : made_)
-    if (made.adopted && made.reader <= most && !made.is_copy(made.now))
-      adopted.insert(held_since(storage));
+    if (made.adopted && made.reader <= most && !made.is_copy(made.now)) adopted.push_back(storage);
   return adopted;
-}
-
-std::uint64_t AloneMemory::held_since(std::uint64_t storage) const {
-  const Made* made = &made_.at(storage);
-  while (made->holders == 0) {
-    storage = made->replaced_by;
-    made = &made_.at(storage);
-  }
-  return storage;
-}
-
-/// `set_data` asks first whether its tensor (the first slot) can take over the memory of the other.
-void AloneMemory::adopts(const Event& op) {
-  if (op.slots.size() < 2 || op.slots[0].storage == op.slots[1].storage) return;
-  const auto taken = made_.find(op.slots[1].storage);
-  if (taken == made_.end()) return;
-  taken->second.adopted = true;
-  ++taken->second.holders;
-  const auto before = made_.find(op.slots[0].storage);
-  if (before == made_.end() || before->second.holders == 0) return;
-  --before->second.holders;
-  before->second.replaced_by = taken->first;
 }
 
 void AloneMemory::wrote(const Event& op) {
@@ -93,7 +70,10 @@ void AloneMemory::wrote(const Event& op) {
       return slot.role == Role::input && slot.storage == storage;
     });
   };
-  if (facts::Op(op.op).has(facts::fact::adopts)) adopts(op);
+  if (facts::Op(op.op).has(facts::fact::adopts))
+    for (const Slot& slot : op.slots)
+      if (const auto known = made_.find(slot.storage); slot.index == 1 && known != made_.end())
+        known->second.adopted = true;
   std::optional<std::vector<Content>> given;
   std::vector<std::uint64_t> sources;
   for (const Slot& slot : op.slots) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -73,9 +72,8 @@ class AloneMemory {
            (!diverge && is(slot.storage, Reader::after_divergence));
   }
   /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
-  /// whose results were compared, as in is_uncompared(); copies aside. Where the tensor has taken
-  /// over other memory since, that memory.
-  [[nodiscard]] std::set<std::uint64_t> adopted(bool diverge) const;
+  /// whose results were compared, as in is_uncompared(); copies aside.
+  [[nodiscard]] std::vector<std::uint64_t> adopted(bool diverge) const;
   /// What the program got from an op without a partner whose results no op has read.
   struct Unread {
     std::uint64_t storage = 0;
@@ -102,19 +100,12 @@ class AloneMemory {
   struct Made {
     Reader reader = Reader::none;
     bool adopted = false;
-    std::size_t holders = 0;        ///< tensors that have taken it over and not been given other
-                                    ///< memory since
-    std::uint64_t replaced_by = 0;  ///< what the last of them was given, if there is none
-    Content now;                    ///< what was written there last
-    std::vector<Content> from;      ///< what the ops that led to it were given
+    Content now;                         ///< what was written there last
+    std::vector<Content> from;           ///< what the ops that led to it were given
     std::vector<std::uint64_t> sources;  ///< memory of ops of both runs among that
 
     [[nodiscard]] bool is_copy(const Content& content) const { return contains(from, content); }
   };
-
-  void adopts(const Event& op);
-  /// The memory that the tensor which took over this one holds now.
-  [[nodiscard]] std::uint64_t held_since(std::uint64_t storage) const;
 
   [[nodiscard]] static bool contains(const std::vector<Content>& contents, const Content& content);
   [[nodiscard]] static Reader reader(Partner partner) noexcept;

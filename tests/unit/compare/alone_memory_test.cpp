@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <memory>
-#include <set>
 #include <vector>
 
 using namespace ulpscope;
@@ -35,28 +34,6 @@ struct InPlace {
   std::vector<Slot> slots;
   Event event;
 };
-
-/// An op that one run alone has makes memory, from nothing that is known.
-void makes(AloneMemory& memory, std::uint64_t storage) {
-  std::vector<Slot> slots{slot_of(Role::output, 1, storage)};
-  slots[0].storage = storage;
-  Event event;
-  event.op = "aten::mul";
-  event.slots = slots;
-  memory.wrote(event);
-}
-
-/// A tensor is given other memory in place of that which it holds.
-void sets_data(AloneMemory& memory, std::uint64_t held, std::uint64_t given) {
-  std::vector<Slot> slots{slot_of(Role::input, 1, held), slot_of(Role::input, 1, given)};
-  slots[0].storage = held;
-  slots[1].storage = given;
-  slots[1].index = 1;
-  Event event;
-  event.op = "aten::_has_compatible_shallow_copy_type";
-  event.slots = slots;
-  memory.wrote(event);
-}
 
 void done_by_both(AloneMemory& memory, const Event& op,
                   AloneMemory::Partner partner = AloneMemory::Partner::given_the_same) {
@@ -100,7 +77,13 @@ TEST_SUITE("alone memory") {
     made.op = "aten::mul";
     made.slots = slots;
     memory.wrote(made);
-    sets_data(memory, 8, 7);
+    std::vector<Slot> given{slot_of(Role::input, 0, 0), slot_of(Role::input, 1, 1)};
+    given[0].storage = 8;
+    given[1].index = 1;
+    Event adopts;
+    adopts.op = "aten::_has_compatible_shallow_copy_type";
+    adopts.slots = given;
+    memory.wrote(adopts);
     const std::vector<Slot> read{slot_of(Role::input, 1, 1)};
     Event reader;
     reader.op = "aten::sum";
@@ -110,29 +93,6 @@ TEST_SUITE("alone memory") {
     CHECK(memory.adopted(true).empty());
     CHECK(memory.is_uncompared(read[0], false));
     CHECK(memory.adopted(false).size() == 1);
-  }
-
-  TEST_CASE("a tensor that was given memory twice holds the last") {
-    AloneMemory memory;
-    for (const std::uint64_t storage : {1, 2, 3}) makes(memory, storage);
-    sets_data(memory, 8, 1);
-    sets_data(memory, 1, 2);
-    CHECK(memory.adopted(true) == std::set<std::uint64_t>{2});
-    sets_data(memory, 2, 3);
-    CHECK(memory.adopted(true) == std::set<std::uint64_t>{3});
-    sets_data(memory, 3, 1);
-    CHECK(memory.adopted(true) == std::set<std::uint64_t>{1});
-    sets_data(memory, 1, 1);
-    CHECK(memory.adopted(true) == std::set<std::uint64_t>{1});
-  }
-
-  TEST_CASE("one of two tensors that were given the same memory still holds it") {
-    AloneMemory memory;
-    for (const std::uint64_t storage : {1, 2}) makes(memory, storage);
-    sets_data(memory, 8, 1);
-    sets_data(memory, 9, 1);
-    sets_data(memory, 1, 2);
-    CHECK(memory.adopted(true) == std::set<std::uint64_t>{1, 2});
   }
 
   TEST_CASE("a lane that is visited later but ran before has not read the change") {

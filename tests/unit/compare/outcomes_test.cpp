@@ -205,31 +205,6 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::mul");
   }
 
-  TEST_CASE(
-      "data that was given to a tensor before what it leaves is gone as what is written over") {
-    const auto average = [](RunBuilder& run, const Tensor& weight, bool changed) {
-      Tensor held = weight;
-      for (const char* const content : {"a1", "a2"}) {
-        if (!changed) {
-          run.op("aten::add_").in(held).writes(held, labelled(content));
-          continue;
-        }
-        const Tensor next = run.op("aten::mul").in(held).out(labelled(content));
-        run.op("aten::_has_compatible_shallow_copy_type").in(held).in(next);
-        held = next;
-      }
-      run.name_storage(held, "fc.weight", slot_flag::parameter);
-      return held;
-    };
-    CHECK(ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
-            run.leaves({average(run, weight, changed)});
-          }).verdict == Verdict::identical);
-    CHECK(ending([&](RunBuilder& run, const Tensor& weight, bool changed) {
-            average(run, weight, changed);
-            run.leaves({});
-          }).verdict != Verdict::identical);
-  }
-
   TEST_CASE("a copy of what the other run leaves is no other outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
