@@ -4,6 +4,7 @@
 
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -22,15 +23,24 @@ namespace {
   return op.kind == EventKind::op && !op.slots.empty() && reads_alone && gives_number(op);
 }
 
+/// What an op hands to the program as an array or a list.
+[[nodiscard]] std::uint64_t elements_of(const Event& op) {
+  KeyHash hash;
+  for (const Slot& slot : op.slots)
+    if (slot.role == Role::input && !(slot.flags & slot_flag::no_digest)) hash.add(slot.digest);
+  return hash.value();
+}
+
 }  // namespace
 
 void NumbersRead::read_alone(Side side, const Event& op) {
-  if (!reads_number(op)) return;
+  const bool number = reads_number(op);
+  if (!number && !facts::Op(op.op).has(facts::fact::leaves_run)) return;
   if (more_.size() >= kKept) {
     overflowed_ = true;
     return;
   }
-  more_[number_of(op)] += side == Side::reference ? 1 : -1;
+  more_[number ? number_of(op) : elements_of(op)] += side == Side::reference ? 1 : -1;
 }
 
 std::uint64_t NumbersRead::without_equal(Side side) const {

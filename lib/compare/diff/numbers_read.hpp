@@ -15,7 +15,7 @@ namespace ulpscope::comparison {
 class NumbersRead {
  public:
   /// Takes in what an op without a partner gives to the program if that is a number and nothing
-  /// else, as `item` does.
+  /// else, as `item` does, or all elements of a tensor, as on the way to NumPy or a list.
   void read_alone(Side side, const Event& op);
 
   /// How often a run has read a number that the other run has read less often, if that is so of

@@ -19,6 +19,7 @@ constexpr std::size_t kMostDistances = 2;
 }  // namespace
 
 void Picks::add(const std::vector<ArgumentReport>& arguments) {
+  if (arguments.empty()) return;
   for (const Side side : kSides) {
     std::string place;
     for (const ArgumentReport& argument : arguments)
@@ -29,7 +30,7 @@ void Picks::add(const std::vector<ArgumentReport>& arguments) {
     else
       overflowed = true;
   }
-  if (arguments.empty() || distances.size() >= kMostDistances) return;
+  if (distances.size() >= kMostDistances) return;
   const ArgumentReport& first = arguments.front();
   distances.insert(*number_in(*first.candidate) - *number_in(*first.reference));
 }

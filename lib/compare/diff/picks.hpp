@@ -26,9 +26,10 @@ struct Picks {
 
   /// Both runs pick the same places.
   [[nodiscard]] bool in_another_order() const;
-  /// What the program writes as a constant moves all of them by one distance; the order of samples
-  /// does not.
+  /// A constant of the program moves all of them by one distance. So does a batch that begins
+  /// elsewhere; other samples do not.
   [[nodiscard]] bool vary() const noexcept { return distances.size() > 1; }
+  [[nodiscard]] bool any() const noexcept { return !distances.empty(); }
 };
 
 /// Whether these arguments of an op are integers that say which part of a tensor it picks.

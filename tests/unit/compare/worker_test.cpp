@@ -515,4 +515,19 @@ TEST_SUITE("workers") {
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(has(report.summary, "share their work differently"));
   }
+
+  TEST_CASE("what a thread lists may be printed: of another tensor it is another number read") {
+    const auto listing = [](bool computes) {
+      return report_of([=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.op("aten::arange").out(labelled("x"));
+        run.lane(LaneRole::worker, 0);
+        Tensor twice = run.op("aten::mul").in(x).out(labelled("2 x"));
+        if (changed && computes) twice = run.op("aten::exp").in(twice).out(labelled("exp 2 x"));
+        run.op("aten::resolve_conj").in(twice).returns_view(twice);
+      });
+    };
+    CHECK(listing(true).verdict == Verdict::inconclusive);
+    CHECK(listing(false).verdict == Verdict::identical);
+  }
 }

@@ -92,6 +92,10 @@ bool picks_samples(const Case& of) {
   return of.is(FindingKind::arguments) && (picks.in_another_order() || picks.vary());
 }
 
+bool may_pick_samples(const Case& of) {
+  return of.is(FindingKind::arguments) && of.evidence().picks.any() && prepares_data(of.finding());
+}
+
 bool has_other_code(const Case& of) {
   const Finding& finding = of.finding();
   return of.is(FindingKind::arguments) && finding.op.starts_with("inductor::") &&

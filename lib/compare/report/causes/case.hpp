@@ -86,6 +86,8 @@ template <class Test>
 [[nodiscard]] bool has_other_code(const Case& of);
 /// The program picks samples: it reads different rows of the data it holds.
 [[nodiscard]] bool picks_samples(const Case& of);
+/// It reads other rows, moved by one distance: samples, or a constant of the program.
+[[nodiscard]] bool may_pick_samples(const Case& of);
 
 using facts::OpClass;
 /// Of what a finding names, which may be a module.

@@ -193,6 +193,12 @@ std::optional<Cause> data_order(const Case& of) {
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;
   }
+  if (may_pick_samples(of)) {
+    Cause cause = of.cause("data-order", Confidence::possible);
+    cause.evidence = {"another part of equal data is picked"};
+    add_notes(of, cause);
+    return cause;
+  }
   if (reads_other_places(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
     cause.evidence = {"what it reads are views of other places in what holds the data"};

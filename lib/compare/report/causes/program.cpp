@@ -134,8 +134,9 @@ std::optional<Cause> argument(const Case& of) {
     return std::nullopt;
   // That other samples are picked says more.
   const bool may_follow = of.evidence().may_follow;
+  const bool is_open = set_otherwise || may_pick_samples(of);
   Cause cause = of.cause("argument", picks_samples(of) || may_follow ? Confidence::possible
-                                     : set_otherwise                 ? Confidence::likely
+                                     : is_open                       ? Confidence::likely
                                                                      : Confidence::certain);
   for (const ArgumentReport& report : all)
     cause.evidence.push_back(
