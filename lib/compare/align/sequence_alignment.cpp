@@ -247,9 +247,8 @@ class Aligner {
     const SequenceElement& y = b_[j];
     if (x.weak) return 1;
     int weight = x.marker ? 1 : x.arguments == y.arguments ? 5 : 4;
-    const int equal_values = x.marker ? 1 : 3;
-    if (x.inputs != 0 && x.inputs == y.inputs) weight += equal_values;
-    if (x.outputs != 0 && x.outputs == y.outputs) weight += equal_values;
+    if (x.inputs != 0 && x.inputs == y.inputs) weight += 3;
+    if (x.outputs != 0 && x.outputs == y.outputs) weight += 3;
     return weight;
   }
 

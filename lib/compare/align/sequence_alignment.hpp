@@ -13,7 +13,7 @@ struct SequenceElement {
   std::uint64_t structure = 0;
   std::uint64_t inputs = 0;   ///< 0 if nothing is known
   std::uint64_t outputs = 0;  ///< 0 if nothing is known
-  bool marker = false;        ///< the end of a scope: weighs less than an op
+  bool marker = false;        ///< the end of a scope: less than an op, but for its values
   std::uint64_t arguments = 0;
   bool weak = false;  ///< says little of what it belongs to: weighs least, and anchors nothing
 };

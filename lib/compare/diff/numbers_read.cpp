@@ -23,7 +23,7 @@ namespace {
   return op.kind == EventKind::op && !op.slots.empty() && reads_alone && gives_number(op);
 }
 
-/// What an op hands to the program as an array or a list.
+/// What an op gives to the program as an array or a list.
 [[nodiscard]] std::uint64_t elements_of(const Event& op) {
   KeyHash hash;
   for (const Slot& slot : op.slots)
@@ -31,27 +31,35 @@ namespace {
   return hash.value();
 }
 
-}  // namespace
-
-void NumbersRead::read_alone(Side side, const Event& op) {
-  const bool number = reads_number(op);
-  if (!number && !facts::Op(op.op).has(facts::fact::leaves_run)) return;
-  if (more_.size() >= kKept) {
-    overflowed_ = true;
-    return;
-  }
-  more_[number ? number_of(op) : elements_of(op)] += side == Side::reference ? 1 : -1;
-}
-
-std::uint64_t NumbersRead::without_equal(Side side) const {
+[[nodiscard]] std::uint64_t without_equal(
+    const std::unordered_map<std::uint64_t, std::int64_t>& more, Side side) {
   std::int64_t count = 0;
-  for (const auto& [number, more] : more_)
-    count += std::max<std::int64_t>(side == Side::reference ? more : -more, 0);
+  for (const auto& [read, times] : more)
+    count += std::max<std::int64_t>(side == Side::reference ? times : -times, 0);
   return static_cast<std::uint64_t>(count);
 }
 
+}  // namespace
+
+void NumbersRead::add(More& more, Side side, std::uint64_t read) {
+  if (more.size() >= kKept)
+    overflowed_ = true;
+  else
+    more[read] += side == Side::reference ? 1 : -1;
+}
+
+void NumbersRead::read_alone(Side side, const Event& op) {
+  if (reads_number(op))
+    add(numbers_, side, number_of(op));
+  else if (facts::Op(op.op).has(facts::fact::leaves_run))
+    add(lists_, side, elements_of(op));
+}
+
 std::uint64_t NumbersRead::replaced(Side side) const {
-  return without_equal(the_other(side)) == 0 ? 0 : without_equal(side);
+  std::uint64_t count = 0;
+  for (const More* const more : {&numbers_, &lists_})
+    if (without_equal(*more, the_other(side)) > 0) count += without_equal(*more, side);
+  return count;
 }
 
 }  // namespace ulpscope::comparison

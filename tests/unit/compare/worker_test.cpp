@@ -530,4 +530,16 @@ TEST_SUITE("workers") {
     CHECK(listing(true).verdict == Verdict::inconclusive);
     CHECK(listing(false).verdict == Verdict::identical);
   }
+
+  TEST_CASE("a list in place of its numbers is no other number read") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.op("aten::arange").out(labelled("x"));
+      if (changed)
+        run.op("aten::resolve_conj").in(x).returns_view(x);
+      else
+        run.op("aten::item").in(x).result(1);
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
 }
