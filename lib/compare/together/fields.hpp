@@ -69,8 +69,8 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 not_compared, unreadable, inside_differs, tensors, budget, blamed, looks_ahead,
                 same_tensors, reordered, left_by_ops, left_in_part, factory, for_data,
                 written_otherwise, overwritten, left_alone, changed_in_both, uninitialised,
-                wrapped_number, same_set_of_data, may_follow, picks, returned, named_otherwise, alone,
-                alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
+                wrapped_number, same_set_of_data, may_follow, picks, returned, named_otherwise,
+                alone, alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
                 alone_casts, moved, updated_again, whole_step, among_updates, alone_draws,
                 missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch,
                 write_order, shared_memory)
