@@ -570,6 +570,22 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "alias") == nullptr);
   }
 
+  TEST_CASE("what the program writes past ops into the original is no missing copy") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor content = run.op("aten::rand").out(labelled("x"));
+      const Tensor target =
+          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+      run.op("aten::mm").in(target).out(labelled("product"));
+      run.op("aten::add_").in(target).writes(target, labelled("y"));
+      if (changed) run.overwrite(content, labelled("z"));
+      run.op("aten::exp").in(content).out(labelled(changed ? "exp z" : "exp x"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::exp");
+    CHECK(report.first()->kind == FindingKind::write);
+  }
+
   TEST_CASE("what one run computes alone is no copy of what it happens to equal") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

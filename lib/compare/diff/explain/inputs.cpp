@@ -83,7 +83,8 @@ namespace {
 /// Why one run alone reads what an op has overwritten: that op writes a copy in the other run.
 [[nodiscard]] std::optional<Source> overwritten_original(OpPair& ops, const SlotPair& slot) {
   const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
-  if (!copy || !copy->written || !is_kept(copy->source.finding)) return std::nullopt;
+  if (!copy || !copy->written || !is_kept(copy->source.finding) || either(slot, slot_flag::changed))
+    return std::nullopt;
   Evidence& evidence = ops.state.book.records()[copy->source.finding].evidence;
   const Side other = the_other(copy->side);
   if (only_copy(on(evidence.alone, copy->side)) && on(evidence.alone, other).empty() &&
