@@ -406,7 +406,7 @@ void OutcomeJudge::judge_rest(Side side) {
     if (on(state_.made_ahead, side).contains(slot.storage)) continue;
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
-      if (is_kept_by_optimizer(slot) ||
+      if (is_kept_by_optimizer(slot) || (slot.flags & slot_flag::changed) ||
           (outcome.stands ? alone.is_uncompared(slot, state_.book.diverges())
                           : alone.is_unread(slot)))
         judge_made_alone(side, outcome);

@@ -205,6 +205,20 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::mul");
   }
 
+  TEST_CASE("what one run wrote past ops into memory that its own op made is an outcome") {
+    const auto program = [](bool writes) {
+      return ending([writes](RunBuilder& run, const Tensor& weight, bool changed) {
+        const Tensor held =
+            run.op(changed ? "aten::abs" : "aten::relu").in(weight).out(labelled("h"));
+        run.op("aten::neg").in(held).out(labelled("-h"));
+        if (changed && writes) run.overwrite(held, labelled("z"));
+        run.leaves({weight, held});
+      });
+    };
+    CHECK(program(true).verdict != Verdict::identical);
+    CHECK(program(false).verdict == Verdict::identical);
+  }
+
   TEST_CASE("a copy of what the other run leaves is no other outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
