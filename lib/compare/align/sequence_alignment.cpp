@@ -170,9 +170,7 @@ class Aligner {
     if (anchors.empty()) {
       search(s);
     } else {
-      between(s, anchors, [&](Stretch inner) {
-        if (!inner.one_sided() && !solve_small(inner)) search(inner);
-      });
+      between(s, anchors, [&](Stretch inner) { search(inner); });
     }
   }
 

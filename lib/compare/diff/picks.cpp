@@ -16,6 +16,18 @@ constexpr std::size_t kMostDistances = 2;
   return side == Side::reference ? *argument.reference : *argument.candidate;
 }
 
+void count(Picks& picks, Side side, const std::string& place, std::uint64_t times) {
+  auto& known = on(picks.places, side);
+  if (known.size() < Picks::kMostPlaces || known.contains(place))
+    known[place] += times;
+  else
+    picks.overflowed = true;
+}
+
+void note_distance(Picks& picks, double distance) {
+  if (picks.distances.size() < kMostDistances) picks.distances.insert(distance);
+}
+
 }  // namespace
 
 void Picks::add(const std::vector<ArgumentReport>& arguments) {
@@ -24,29 +36,17 @@ void Picks::add(const std::vector<ArgumentReport>& arguments) {
     std::string place;
     for (const ArgumentReport& argument : arguments)
       place += argument.name + ' ' + text_of(argument, side) + ' ';
-    auto& known = on(places, side);
-    if (known.size() < kMostPlaces || known.contains(place))
-      ++known[place];
-    else
-      overflowed = true;
+    count(*this, side, place, 1);
   }
-  if (distances.size() >= kMostDistances) return;
   const ArgumentReport& first = arguments.front();
-  distances.insert(*number_in(*first.candidate) - *number_in(*first.reference));
+  note_distance(*this, *number_in(*first.candidate) - *number_in(*first.reference));
 }
 
 void Picks::add(const Picks& others) {
   overflowed = overflowed || others.overflowed;
   for (const Side side : kSides)
-    for (const auto& [place, times] : on(others.places, side)) {
-      auto& known = on(places, side);
-      if (known.size() < kMostPlaces || known.contains(place))
-        known[place] += times;
-      else
-        overflowed = true;
-    }
-  for (const double distance : others.distances)
-    if (distances.size() < kMostDistances) distances.insert(distance);
+    for (const auto& [place, times] : on(others.places, side)) count(*this, side, place, times);
+  for (const double distance : others.distances) note_distance(*this, distance);
 }
 
 bool Picks::in_another_order() const {

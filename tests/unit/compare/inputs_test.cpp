@@ -3,6 +3,21 @@
 using namespace ulpscope;
 using namespace ulpscope::test;
 
+namespace {
+
+struct Copied {
+  Tensor original;
+  Tensor copy;
+};
+
+/// A tensor and its copy; the changed program has the original in place of the copy.
+Copied with_copy(RunBuilder& run, bool changed) {
+  const Tensor original = run.op("aten::rand").out(labelled("x"));
+  return {original, changed ? original : run.op("aten::clone").in(original).out(labelled("x"))};
+}
+
+}  // namespace
+
 TEST_SUITE("inputs") {
   TEST_CASE("a batch that no op produced is data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
@@ -534,9 +549,7 @@ TEST_SUITE("inputs") {
     const auto program = [](bool reads_again) {
       return report_of([reads_again](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::setup);
-        const Tensor content = run.op("aten::rand").out(labelled("x"));
-        const Tensor target =
-            changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+        const auto [content, target] = with_copy(run, changed);
         run.phase(Phase::forward);
         run.op("aten::mm").in(target).out(labelled("product"));
         run.phase(Phase::optimizer);
@@ -558,9 +571,7 @@ TEST_SUITE("inputs") {
   TEST_CASE("an original differs by a copy only once both have been written") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      const Tensor content = run.op("aten::rand").out(labelled("x"));
-      const Tensor target =
-          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+      const auto [content, target] = with_copy(run, changed);
       run.op("aten::mm").in(target).out(labelled("product"));
       run.overwrite(content, labelled(changed ? "z" : "x"));
       run.op("aten::exp").in(content).out(labelled(changed ? "exp z" : "exp x"));
@@ -573,9 +584,7 @@ TEST_SUITE("inputs") {
   TEST_CASE("what the program writes past ops into the original is no missing copy") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      const Tensor content = run.op("aten::rand").out(labelled("x"));
-      const Tensor target =
-          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
+      const auto [content, target] = with_copy(run, changed);
       run.op("aten::mm").in(target).out(labelled("product"));
       run.op("aten::add_").in(target).writes(target, labelled("y"));
       if (changed) run.overwrite(content, labelled("z"));
@@ -603,16 +612,14 @@ TEST_SUITE("inputs") {
   TEST_CASE("an original needs a gradient where the copy does in the other run") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      const Tensor content = run.op("aten::rand").out(labelled("x"));
-      const Tensor target =
-          changed ? content : run.op("aten::clone").in(content).out(labelled("x"));
-      run.name_storage(target, "", slot_flag::requires_grad);
-      for (const Tensor& one : {target, content})
+      const Copied made = with_copy(run, changed);
+      run.name_storage(made.copy, "", slot_flag::requires_grad);
+      for (const Tensor& one : {made.copy, made.original})
         run.op("aten::convolution").in(one).out(labelled("product"));
       run.backward(true);
       run.node("ConvolutionBackward0", 2 + (changed ? 0 : 1), [&] {
         run.op("aten::convolution_backward")
-            .in(content)
+            .in(made.original)
             .arg("output_mask", std::string_view(changed ? "[True, True]" : "[False, True]"))
             .out(labelled(changed ? "gradients" : "gradient"));
       });

@@ -349,9 +349,9 @@ void explain_detached(OpPair& ops) {
       source = ledger.find(differing::view(*without, storage, ops.scene.step));
       if (!source)
         source = ledger.find(differing::without_gradient(*without, storage, ops.scene.step));
-      if (const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
-          !source && copy && copy->side == *without)
-        source = copy->source;
+      if (source) continue;
+      const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
+      if (copy && copy->side == *without) source = copy->source;
     } else if (slot.role() != Role::input && source) {
       ledger.enter(differing::without_gradient(*without, storage, ops.scene.step), *source);
     }

@@ -59,6 +59,12 @@ namespace {
   });
 }
 
+/// What one run alone has makes a copy and nothing else, and what that keeps is not told yet.
+[[nodiscard]] bool is_untold_copy(const Evidence& evidence, Side side) {
+  return only_copy(on(evidence.alone, side)) && on(evidence.alone, the_other(side)).empty() &&
+         evidence.overwritten.empty();
+}
+
 /// Why an op that one run alone has made what that run reads here, and the other reads something
 /// else.
 [[nodiscard]] std::optional<Source> made_alone(OpPair& ops, const SlotPair& slot) {
@@ -69,8 +75,7 @@ namespace {
     if (!source || !is_kept(source->finding)) continue;
     Evidence& evidence = ops.state.book.records()[source->finding].evidence;
     const Side other = the_other(side);
-    if (only_copy(on(evidence.alone, side)) && on(evidence.alone, other).empty() &&
-        slot.of(other)->writer != kNone && evidence.overwritten.empty())
+    if (slot.of(other)->writer != kNone && is_untold_copy(evidence, side))
       evidence.overwritten = fmt::format(
           "in the {} {} reads what {}, has made; in the {} the original, which {}, has overwritten",
           name(side), ops.event(Side::reference).op, words(producer(ops.scene, side, one)),
@@ -87,8 +92,7 @@ namespace {
     return std::nullopt;
   Evidence& evidence = ops.state.book.records()[copy->source.finding].evidence;
   const Side other = the_other(copy->side);
-  if (only_copy(on(evidence.alone, copy->side)) && on(evidence.alone, other).empty() &&
-      evidence.overwritten.empty())
+  if (is_untold_copy(evidence, copy->side))
     evidence.overwritten =
         fmt::format("in the {} {} reads what {}, has overwritten; in the {} that writes the copy",
                     name(other), ops.event(Side::reference).op,
