@@ -59,6 +59,11 @@ TEST_SUITE("picks") {
           "different samples are picked from equal data");
   }
 
+  TEST_CASE("rows of which one run picks another one twice are not the same in a different order") {
+    CHECK(find_cause(picking({{0, 1}, {1, 0}, {1, 0}}), "data-order")->evidence.at(0) ==
+          "different samples are picked from equal data");
+  }
+
   TEST_CASE("rows that the program picks between ops of a model are one finding") {
     const Report report = picking({{3, 4}, {5, 1}, {0, 7}}, Phase::forward);
     CHECK(report.findings.size() == 1);

@@ -19,7 +19,8 @@ void explain_exchanged(OpPair& ops) {
   bool differ = false;
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() != Role::input || slot.match == Match::equal ||
-        slot.match == Match::one_sided || either(slot, kUnknown) || ops.reason_of_part(slot))
+        slot.match == Match::one_sided || either(slot, kUnknown) || ops.reason_of_part(slot) ||
+        ops.state.copies.of_original(slot, ops.state.storages))
       continue;
     const bool differs = ops.reason_of(slot).has_value();
     differ = differ || differs;
