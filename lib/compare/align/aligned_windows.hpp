@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "compare/align/window_alignment.hpp"
+#include "compare/align/entry.hpp"
 #include "compare/model/scene.hpp"
 
 namespace ulpscope::comparison {

@@ -9,7 +9,7 @@
 
 #include "compare/align/argument_pairs.hpp"
 #include "compare/align/equivalent_arguments.hpp"
-#include "compare/align/window_alignment.hpp"
+#include "compare/align/inner_alignment.hpp"
 #include "compare/model/structure.hpp"
 #include "facts/ops.hpp"
 

@@ -15,10 +15,10 @@ namespace {
 
 }  // namespace
 
-ItemCalls calls_of_items(const Both<const Window*>& windows) {
+ItemCalls calls_of_items(const WindowPair& windows) {
   ItemCalls calls;
   for (const Side side : kSides) {
-    const Window& window = *on(windows, side);
+    const Window& window = windows.window(side);
     CallKeys keys;
     for (const Item& item : window.items())
       on(calls, side).push_back(keys.of(stack_around(window, item.event)));
@@ -26,8 +26,7 @@ ItemCalls calls_of_items(const Both<const Window*>& windows) {
   return calls;
 }
 
-SharedCalls::SharedCalls(const ItemCalls& calls, const Both<std::vector<std::uint32_t>>& items)
-    : calls_(calls) {
+SharedCalls::SharedCalls(const ItemCalls& calls, const ItemLists& items) : calls_(calls) {
   std::unordered_set<std::uint64_t> of_reference;
   for (const std::uint32_t item : items.reference) of_reference.insert(calls.reference[item]);
   for (const std::uint32_t item : items.candidate)

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "compare/align/window_alignment.hpp"
+#include "compare/align/entry.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "compare/model/side.hpp"
 
