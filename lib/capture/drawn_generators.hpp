@@ -14,9 +14,10 @@ class Thread;
 void note_drawn(const at::Generator& generator, const RngFingerprint& left);
 
 /// Sends those that are in another state than their last op has left them in, as settings
-/// `end.generator.N` (compare/diff/moved_generators.hpp); of those that are gone the state in which
-/// they went. They are numbered in the order in which the main thread's ops first drew from them.
-/// Where ops of other threads draw, which of them is the last is a race: those are not compared.
+/// `end.generator.N` (compare/diff/outcomes/moved_generators.hpp); of those that are gone the state
+/// in which they went. They are numbered in the order in which the main thread's ops first drew
+/// from them. Where ops of other threads draw, which of them is the last is a race: those are not
+/// compared.
 void send_moved_generators(Thread& thread);
 
 /// Another process gives this one its tasks, as many as time allows: nothing is sent.

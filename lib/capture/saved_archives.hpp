@@ -17,7 +17,8 @@ namespace ulpscope::capture {
 class Thread;
 
 /// The program writes an archive to a file, or to a buffer without a name: sends what stands in it
-/// beside the bits of tensors, as settings `saved.archive.N` (compare/diff/saved_files.hpp).
+/// beside the bits of tensors, as settings `saved.archive.N`
+/// (compare/diff/outcomes/saved_files.hpp).
 class SavedArchive {
  public:
   SavedArchive(Thread& thread, const torch::serialize::OutputArchive& archive,

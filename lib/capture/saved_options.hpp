@@ -17,7 +17,7 @@ void note_step_options(std::string_view optimizer_class, const torch::optim::Opt
                        std::span<const std::byte> options);
 
 /// The program writes an optimizer to an archive: sends which hyperparameters have changed since
-/// its last step, as settings `saved.optimizer.N.NAME` (compare/diff/left_options.hpp).
+/// its last step, as settings `saved.optimizer.N.NAME` (compare/diff/outcomes/left_options.hpp).
 void send_saved_options(Thread& thread, std::string_view optimizer_class,
                         const torch::optim::Optimizer& optimizer);
 

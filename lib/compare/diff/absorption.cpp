@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "compare/diff/alone_memory.hpp"
 #include "compare/diff/evidence.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {

@@ -169,7 +169,7 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
   std::vector<SlotPair> unexplained;
   for (const SlotPair& slot : slots_) {
     if (told.kind == EventKind::parameters)
-      state_.other_parameters.see(told.root, slot.reference->name);
+      state_.partners.other_parameters.see(told.root, slot.reference->name);
     if (was_compared(slot.match)) ++judgement.compared;
     if (!is_difference(slot.match)) continue;
     auto source = state_.ledger.memory.reference.find(*slot.reference, scene.step);
@@ -179,10 +179,10 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
       source =
           state_.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
     if (told.kind != EventKind::module || slot.role() != Role::input)
-      state_.absorption.leave(slot.reference, slot.candidate, source);
+      state_.memory.absorption.leave(slot.reference, slot.candidate, source);
     if (source) {
       judgement.differs = true;
-      judgement.outcome = Outcome::propagated;
+      judgement.outcome = Judged::propagated;
       judgement.follows = true;
       judgement.source = source;
       state_.book.make_diverging(*source);
@@ -223,7 +223,7 @@ void BoundaryJudge::name_otherwise(const Scene& scene, EventPair at,
     state_.ledger.enter(differing::contents(slot.reference->digest, slot.candidate->digest),
                         source);
   judgement.differs = true;
-  judgement.outcome = Outcome::found;
+  judgement.outcome = Judged::found;
   judgement.source = source;
 }
 

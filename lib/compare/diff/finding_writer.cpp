@@ -93,7 +93,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             record.after_forward = after_forward(scene, where.order_event);
                             record.lane_order = lane_order(*scene.lanes.reference, event);
                             add_common_evidence(record, scene, at);
-                            record.evidence.layers_only = state.only_layers;
+                            record.evidence.layers_only = state.mode.only_layers;
                             fill(record);
                             add_options(scene, at, record.finding);
                             return record;

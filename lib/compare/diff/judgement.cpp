@@ -69,7 +69,7 @@ void count_values(RankState& state, const Scene& scene, EventPair at,
 
 void count_event(RankState& state, const Scene& scene, const Judgement& judgement) {
   ++state.totals.coverage.aligned;
-  if (judgement.outcome != Outcome::propagated) return;
+  if (judgement.outcome != Judged::propagated) return;
   ++state.totals.propagated.events;
   if (scene.step != kSetup) add_step(state.totals.propagated.steps, scene.step);
 }

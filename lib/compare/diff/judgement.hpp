@@ -10,14 +10,14 @@
 
 namespace ulpscope::comparison {
 
-enum class Outcome : std::uint8_t {
+enum class Judged : std::uint8_t {
   equal,
   found,       ///< something parts here
   propagated,  ///< differs because of an earlier divergence
 };
 
 struct Judgement {
-  Outcome outcome = Outcome::equal;
+  Judged outcome = Judged::equal;
   bool differs = false;          ///< a value that it read or left is unequal
   bool numbers_differ = false;   ///< a number that it gave back to the program is unequal
   std::uint64_t compared = 0;    ///< digests that were compared

@@ -36,7 +36,8 @@ namespace {
 
 LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
     : state_(state),
-      walk_(state.runs, state.ranks, lanes, state.only_layers, state.storages, state.windows),
+      walk_(state.runs, state.ranks, lanes, state.mode.only_layers, state.partners.storages,
+            state.mode.windows),
       judge_(state),
       boundaries_(state),
       layers_(state),
@@ -90,7 +91,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   };
   const AloneMemory::Partner partner = partner_of(entry, scene, at);
   visit([&](Side side, std::uint32_t index) {
-    on(state_.alone_memory, side).read(*on(scene.windows, side), index, partner);
+    on(state_.memory.alone, side).read(*on(scene.windows, side), index, partner);
   });
   if (entry.aligned()) {
     Coverage& coverage = state_.totals.coverage;
@@ -102,8 +103,8 @@ bool LaneComparison::advance(const Ensure& ensure) {
   }
   visit([&](Side side, std::uint32_t index) {
     const Event& event = on(scene.windows, side)->event(index);
-    on(state_.data_reads, side).passed(event);
-    on(state_.models, side).passed(event);
+    on(state_.program.data_reads, side).passed(event);
+    on(state_.program.models, side).passed(event);
   });
   walk_.next();
   busy_ = false;
@@ -139,22 +140,22 @@ void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
     const Event& event = window.event(index);
     if (event.kind == EventKind::gradient) {
       const bool anew = takes_over_gradient(window, index);
-      state_.accumulations.add(side, event, anew);
-      on(state_.lone_gradients, side).accumulated(*on(scene.lanes, side), event, anew, alone);
+      state_.program.accumulations.add(side, event, anew);
+      on(state_.memory.gradients, side).accumulated(*on(scene.lanes, side), event, anew, alone);
     }
     if (event.kind == EventKind::zero_grad)
-      on(state_.lone_gradients, side).reset(*on(scene.lanes, side));
+      on(state_.memory.gradients, side).reset(*on(scene.lanes, side));
     if (event.kind == EventKind::zero_grad || event.kind == EventKind::optimizer)
-      state_.last_options.used(side, *on(scene.lanes, side), event);
+      state_.program.last_options.used(side, *on(scene.lanes, side), event);
     if (zeroes_gradient(event)) {
-      state_.accumulations.zero(side, event);
-      on(state_.lone_gradients, side).zeroed(event);
+      state_.program.accumulations.zero(side, event);
+      on(state_.memory.gradients, side).zeroed(event);
     }
   }
 }
 
 Judgement LaneComparison::judge(const Scene& scene, EventPair at, bool op) {
-  if (state_.only_layers) return layers_.judge(scene, at);
+  if (state_.mode.only_layers) return layers_.judge(scene, at);
   if (op) {
     const Judgement judgement = judge_.judge(scene, at);
     boundaries_.op_passed();
@@ -170,7 +171,7 @@ AloneMemory::Partner LaneComparison::partner_of(const Entry& entry, const Scene&
                                                 EventPair at) const {
   using Partner = AloneMemory::Partner;
   if (!entry.aligned()) return Partner::none;
-  const bool any_alone = state_.alone_memory.reference.any() || state_.alone_memory.candidate.any();
+  const bool any_alone = state_.memory.alone.reference.any() || state_.memory.alone.candidate.any();
   if (!any_alone || input_key(scene.windows.reference->event(at.reference)) ==
                         input_key(scene.windows.candidate->event(at.candidate)))
     return Partner::given_the_same;
@@ -192,7 +193,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     totals.coverage.aligned += 1;
     return;
   }
-  if (reference.kind == EventKind::optimizer) state_.last_options.passed(state_, scene, at);
+  if (reference.kind == EventKind::optimizer) state_.program.last_options.passed(state_, scene, at);
   if (reference.kind == EventKind::node && !loss_noted_) note_loss(scene, at);
   if (!is_unit(state_, reference) && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;
@@ -206,14 +207,14 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(state_, reference)) return;
   lone_.passed(reference);
-  if (judgement.outcome != Outcome::equal) note_path(scene, at);
+  if (judgement.outcome != Judged::equal) note_path(scene, at);
   const std::uint64_t occurrence =
-      state_.history.occurrence(identity(*scene.lanes.reference, reference), scene.step);
+      state_.program.history.occurrence(identity(*scene.lanes.reference, reference), scene.step);
   add_history(reference, occurrence, records);
-  if (judgement.outcome == Outcome::equal)
-    state_.history.equal(occurrence, scene.step);
+  if (judgement.outcome == Judged::equal)
+    state_.program.history.equal(occurrence, scene.step);
   else
-    state_.history.differs(occurrence);
+    state_.program.history.differs(occurrence);
   neighbours_.pass(scene, at, judgement.outcome, records);
 }
 
@@ -250,13 +251,13 @@ void LaneComparison::note_loss(const Scene& scene, EventPair node) {
   const auto right = result(*candidate.event);
   if (left == reference.event->slots.end() || right == candidate.event->slots.end()) return;
   state_.judge.loss(state_.runs, state_.ranks, *left, *right);
-  if (is_difference(match(*left, *right))) state_.absorption.leave(&*left, &*right, {});
+  if (is_difference(match(*left, *right))) state_.memory.absorption.leave(&*left, &*right, {});
 }
 
 void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,
                                  std::size_t new_records) {
   auto& records = state_.book.records();
-  const History::Past* past = state_.history.past(occurrence);
+  const History::Past* past = state_.program.history.past(occurrence);
   if (new_records == records.size() || past == nullptr || past->broken || past->first == kSetup)
     return;
   const auto words =

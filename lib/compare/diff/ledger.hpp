@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/source.hpp"
 #include "compare/diff/taint.hpp"
 #include "compare/model/lane_reader.hpp"
@@ -80,6 +82,9 @@ namespace differing {
 class Ledger {
  public:
   Both<TaintTable> memory;  ///< until something that is equal is written there
+  LayerFlow layers;
+  std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
+  bool device_noted = false;
 
   /// The first reason for a thing is kept, for as long as it is among the last that came up. What
   /// follows from no finding is no reason for what one run does alone.

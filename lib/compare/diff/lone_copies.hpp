@@ -7,8 +7,8 @@
 
 #include "compare/align/op_comparison.hpp"
 #include "compare/align/storage_pairs.hpp"
-#include "compare/diff/alone_memory.hpp"
 #include "compare/diff/ledger.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "compare/diff/source.hpp"
 
 namespace ulpscope::comparison {

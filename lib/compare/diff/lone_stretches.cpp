@@ -109,7 +109,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   count_alone(scene, at, op);
   if (unit) ++on(state_.totals.ops, side);
   if (window.event(index).op == kFreedParameters)
-    on(state_.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
+    on(state_.memory.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
   if (window.event(index).kind == EventKind::node) note_node(scene, side, index);
   if (!unit || is_ignored(state_, window.event(index))) return;
 
@@ -127,15 +127,16 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   const Source& source = source_of(index);
   if (window.event(index).op.starts_with("aten::detach"))
     note_detached(state_, walk_, scene, side, index, source);
-  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source);
-  state_.numbers_read.read_alone(side, window.event(index));
+  state_.random.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source);
+  state_.program.numbers_read.read_alone(side, window.event(index));
   if (window.event(index).op == kSave)
     for (const Slot& slot : window.event(index).slots)
-      on(state_.saved_alone, side).push_back({content_of(slot), source});
+      on(state_.program.saved_alone, side).push_back({content_of(slot), source});
   if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     for (const Slot& slot : window.event(inner).slots)
-      if (slot.flags & slot_flag::changed) on(state_.seen_changed, side).insert(slot.storage);
+      if (slot.flags & slot_flag::changed)
+        on(state_.memory.seen_changed, side).insert(slot.storage);
     state_.ledger.enter(
         differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}), source);
     write_alone(state_, scene, side, inner, source);
@@ -143,10 +144,10 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   }
   note_gradient(scene, side, index);
   note_update(side, window, index);
-  AloneMemory& memory = on(state_.alone_memory, side);
+  AloneMemory& memory = on(state_.memory.alone, side);
   memory.changed(window.event(index));
   memory.returned(window.event(index));
-  state_.absorption.passed_alone(scene, side, index, source);
+  state_.memory.absorption.passed_alone(scene, side, index, source);
 }
 
 /// Keeps which ops of backward belong to a node that one run alone has, so that the backward of
@@ -254,7 +255,7 @@ bool LoneStretches::stands_among_updates(const Scene& scene) const {
 void LoneStretches::note_reads(const Stretch& stretch) {
   for (const auto& [side, window, index] : stretch.units)
     for (const Slot& slot : window.event(index).slots) {
-      if (!reads(slot) || on(state_.alone_memory, side).made(slot)) continue;
+      if (!reads(slot) || on(state_.memory.alone, side).made(slot)) continue;
       const auto writer = on(state_.ledger.memory, side).find(slot, stretch.scene.step);
       if (writer && writer->written_alone && writer->step < stretch.scene.step)
         state_.book.note_read(*writer, source_);
@@ -290,7 +291,8 @@ void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
   // An optimizer that is set otherwise may run other ops, and its closure more often.
   const auto options = other_options(scene, ops.first);
   const Distinction distinction{
-      .key = options.empty() ? key.value() : state_.option_keys.of(scene, ops.first, options),
+      .key =
+          options.empty() ? key.value() : state_.program.option_keys.of(scene, ops.first, options),
       .once_per_step = in_loss && options.empty(),
       .any_place = updates || !options.empty(),
       .any_op = !options.empty(),
@@ -306,8 +308,8 @@ void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
                           record.finding.diverges = false;
                           // How much is seen of modules is not a difference, nor when a loader
                           // hands out its batches.
-                          record.listed =
-                              !state_.only_layers && !(ops.compute_nothing && is_between_modules);
+                          record.listed = !state_.mode.only_layers &&
+                                          !(ops.compute_nothing && is_between_modules);
                           for (const Side one : kSides)
                             if (!on(ops.ops, one).empty())
                               record.finding.notes.push_back(fmt::format(
@@ -324,17 +326,18 @@ void LoneStretches::enter_stretch(const Stretch& stretch, bool only_looks) {
                           record.evidence.whole_step = step_alone_;
                         });
   // Whether a difference follows from it does not show where values were given.
-  if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);
+  if (state_.mode.injected && !ops.compute_nothing) state_.book.make_diverging(source_);
   // It may have changed nothing while that could be determined.
-  const bool asks_what_it_read = known && !state_.only_layers && !state_.book.diverges(source_);
+  const bool asks_what_it_read =
+      known && !state_.mode.only_layers && !state_.book.diverges(source_);
   const auto inherited = asks_what_it_read ? differs_already(stretch) : std::nullopt;
-  if (state_.only_layers)
+  if (state_.mode.only_layers)
     layers_.alone(source_);
   else if (inherited)
     source_ = *inherited;
   else
     watch_.add(source_, walk_, until_, only_looks || ops.compute_nothing);
-  if (!state_.only_layers && !inherited) note_reads(stretch);
+  if (!state_.mode.only_layers && !inherited) note_reads(stretch);
   for (const Side one : kSides)
     if (!step_alone_ && runs_backward(stretch, one)) ++on(state_.totals.lone_backwards, one);
   if (!known) neighbours_.stand_alone(scene, event, side);

@@ -7,13 +7,13 @@
 namespace ulpscope::comparison {
 namespace {
 
-[[nodiscard]] Neighbour neighbour(const Event& event, Outcome outcome) {
+[[nodiscard]] Neighbour neighbour(const Event& event, Judged outcome) {
   Neighbour result;
   result.event = event.position;
   result.op = event.op;
   if (event.has_module) result.module = event.module.empty() ? event.root : event.module;
-  result.equal = outcome == Outcome::equal;
-  if (outcome == Outcome::propagated) result.note = "propagated";
+  result.equal = outcome == Judged::equal;
+  if (outcome == Judged::propagated) result.note = "propagated";
   return result;
 }
 
@@ -25,7 +25,7 @@ void Neighbours::add_passed(const Scene& scene, std::vector<Neighbour>& neighbou
         neighbour(scene.windows.reference->event(before.at.reference), before.outcome));
 }
 
-void Neighbours::pass(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records) {
+void Neighbours::pass(const Scene& scene, EventPair at, Judged outcome, std::size_t new_records) {
   const std::size_t context = state_.options.context;
   if (context == 0) return;
   auto& records = state_.book.records();
@@ -52,7 +52,7 @@ void Neighbours::stand_alone(const Scene& scene, const Event& event, Side side) 
   if (records.empty() || state_.options.context == 0) return;
   auto& neighbours = records.back().finding.neighbours;
   add_passed(scene, neighbours);
-  Neighbour self = neighbour(event, Outcome::found);
+  Neighbour self = neighbour(event, Judged::found);
   self.finding = true;
   self.note = fmt::format("only in {}", name(side));
   neighbours.push_back(std::move(self));

@@ -15,13 +15,13 @@ class Neighbours {
  public:
   struct Passed {
     EventPair at;
-    Outcome outcome = Outcome::equal;
+    Judged outcome = Judged::equal;
   };
 
   explicit Neighbours(RankState& state) : state_(state) {}
 
   /// Two partners were judged; findings from `new_records` on were made there.
-  void pass(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
+  void pass(const Scene& scene, EventPair at, Judged outcome, std::size_t new_records);
   /// The last finding is of `event`, which `side` alone has.
   void stand_alone(const Scene& scene, const Event& event, Side side);
   /// Another window begins.

@@ -46,8 +46,9 @@ constexpr std::array kExplainers{
 void note_reads_of_others(OpPair& ops) {
   for (const SlotPair& slot : ops.slots)
     if (slot.reference != nullptr && slot.role() == Role::input && slot.match == Match::equal &&
-        ops.state.made_equal.are_two(slot.reference->storage, slot.candidate->storage))
-      ops.state.read_as_partners.insert_or_assign(slot.reference->storage, slot.reference->writer);
+        ops.state.partners.made_equal.are_two(slot.reference->storage, slot.candidate->storage))
+      ops.state.partners.read_as_partners.insert_or_assign(slot.reference->storage,
+                                                           slot.reference->writer);
 }
 
 /// An optimizer has read a number that differs.
@@ -91,19 +92,19 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   Judgement& judgement = pair_.judgement;
   judgement.numbers_differ = !pair_.arguments.results.empty();
   judgement.follows = judgement.follows || pair_.inputs_differ || pair_.generator_differs;
-  if (pair_.looked_at && judgement.outcome == Outcome::equal) judgement.differs = false;
+  if (pair_.looked_at && judgement.outcome == Judged::equal) judgement.differs = false;
   judgement.source = pair_.why;
-  pair_.state.storages.passed(pair_.slots);
-  pair_.state.copies.passed(pair_.slots, pair_.state.alone_memory, pair_.state.storages,
-                            pair_.state.ledger);
-  pair_.state.made_equal.passed_equal(pair_.slots);
+  pair_.state.partners.storages.passed(pair_.slots);
+  pair_.state.partners.copies.passed(pair_.slots, pair_.state.memory.alone,
+                                     pair_.state.partners.storages, pair_.state.ledger);
+  pair_.state.partners.made_equal.passed_equal(pair_.slots);
   note_reads_of_others(pair_);
   shift_streams(pair_);
   note_placement(pair_);
   spread(pair_);
-  pair_.state.absorption.passed({scene, at, pair_.slots, pair_.why,
-                                 pair_.inputs_differ || judgement.differs,
-                                 judgement.numbers_differ || pair_.generator_differs});
+  pair_.state.memory.absorption.passed({scene, at, pair_.slots, pair_.why,
+                                        pair_.inputs_differ || judgement.differs,
+                                        judgement.numbers_differ || pair_.generator_differs});
   count_inside(pair_);
   count_event(pair_.state, scene, judgement);
   return judgement;
@@ -117,7 +118,8 @@ Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
   for (const SlotPair& slot : pair_.slots) {
     if (!is_difference(slot.match)) continue;
     const auto source = pair_.known_difference(slot);
-    if (!is_passed_through) pair_.state.absorption.leave(slot.reference, slot.candidate, source);
+    if (!is_passed_through)
+      pair_.state.memory.absorption.leave(slot.reference, slot.candidate, source);
     if (source)
       pair_.propagated(*source);
     else if (slot.role() != Role::input && slot.match != Match::one_sided)

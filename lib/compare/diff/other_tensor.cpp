@@ -113,7 +113,7 @@ struct Read {
 /// forward has left.
 [[nodiscard]] bool are_two_memories(const RankState& state, const SlotPair& input) {
   if (input.owner->flags & event_flag::in_backward) return false;
-  return state.storages.are_two(input.reference->storage, input.candidate->storage);
+  return state.partners.storages.are_two(input.reference->storage, input.candidate->storage);
 }
 
 /// A sample, or what the program's own code has made of some.
@@ -139,7 +139,7 @@ struct Read {
 /// "fc.weight of Net" or "result of aten::addmm, fc, event 12", as the run knows the tensor.
 [[nodiscard]] std::string tensor_words(const RankState& state, const Scene& scene, Side side,
                                        const Slot& slot) {
-  const ShownModels& models = on(state.models, side);
+  const ShownModels& models = on(state.program.models, side);
   if (const std::string_view name = models.name_of(slot.storage); !name.empty())
     return fmt::format("{} of {}", name, models.root_of(slot.storage));
   const OpPlace maker = producer(scene, side, slot);
@@ -160,8 +160,8 @@ std::optional<Both<std::string>> other_root(const RankState& state, const Scene&
       a.root == b.root)
     return std::nullopt;
   for (const Side side : kSides)
-    if (!on(state.models, side).contain(a.root, name) ||
-        !on(state.models, side).contain(b.root, name))
+    if (!on(state.program.models, side).contain(a.root, name) ||
+        !on(state.program.models, side).contain(b.root, name))
       return std::nullopt;
   return Both<std::string>{fmt::format("{} of {}", name, a.root),
                            fmt::format("{} of {}", name, b.root)};
@@ -182,7 +182,7 @@ std::optional<Both<std::string>> other_tensor(const RankState& state, const Scen
   }
   const bool named = !left.name.empty() && !right.name.empty();
   if (left.name.empty() && right.name.empty() && either(input, kOfProgram))
-    return read_again(scene, at, input, state.data_reads);
+    return read_again(scene, at, input, state.program.data_reads);
   if (either(input, slot_flag::uninitialised)) return std::nullopt;
   if (named && left.name == right.name) return other_root(state, scene, at, input);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
@@ -190,13 +190,13 @@ std::optional<Both<std::string>> other_tensor(const RankState& state, const Scen
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);
   const bool two =
-      named && state.other_parameters.are_two(scene.windows.reference->event(at.reference).root,
-                                              left.name, right.name);
+      named && state.partners.other_parameters.are_two(
+                   scene.windows.reference->event(at.reference).root, left.name, right.name);
   const bool have =
       two || (named || computed
                   ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
                         holds(*scene.windows.reference, at.reference, right.digest, right.name)
-                  : both_were_read(scene, at, input, state.data_reads));
+                  : both_were_read(scene, at, input, state.program.data_reads));
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};

@@ -11,7 +11,7 @@
 #include "compare/align/thread_draws.hpp"
 #include "compare/diff/later_names.hpp"
 #include "compare/diff/model_differences.hpp"
-#include "compare/diff/outcomes.hpp"
+#include "compare/diff/outcomes/outcome_judge.hpp"
 #include "compare/diff/shifted_start.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/injected.hpp"
@@ -32,12 +32,12 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
                                FindingBook& book, Totals& totals, ValueJudge& judge,
                                const WindowLimits& windows)
     : state_(reference, candidate, ranks, options, book, totals, judge) {
-  state_.windows = windows;
+  state_.mode.windows = windows;
   shift_ = options.step_offset;
-  state_.injected = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+  state_.mode.injected = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
     return !injected_at(*on(state_.runs, side), on(ranks, side)).empty();
   });
-  if (state_.injected) state_.absorption.give_up();
+  if (state_.mode.injected) state_.memory.absorption.give_up();
   choose_view();
   pair_lanes();
 }
@@ -48,8 +48,8 @@ void RankComparison::choose_view() {
   for (const Side side : kSides)
     on(ops, side) = holds_ops(*on(state_.runs, side), on(state_.ranks, side));
   const bool both = ops.reference && ops.candidate;
-  state_.only_layers = state_.options.by_layers || !both;
-  if (!state_.only_layers) return;
+  state_.mode.only_layers = state_.options.by_layers || !both;
+  if (!state_.mode.only_layers) return;
   unseen_.emplace_back(both ? "compared by layers: ops only inside of modules that differ, and not "
                               "what happens between modules"
                             : "compared by layers: not arguments, random draws and what happens "
@@ -62,24 +62,24 @@ void RankComparison::choose_view() {
 void RankComparison::pair_lanes() {
   const DrawRace race = race_for_draws(state_.runs, state_.ranks);
   const bool fixed = race == DrawRace::fixed_work;
-  state_.draws_race = race != DrawRace::none;
+  state_.random.race = race != DrawRace::none;
   Both<std::vector<Lane>> lanes;
   Both<std::vector<Lane>> workers;
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
       const bool shared = shares_work(lane);
       if (shared) ++on(state_.totals.evidence.threads, side);
-      const bool has_own_work = (state_.only_layers || fixed) && lane.role == LaneRole::thread;
+      const bool has_own_work = (state_.mode.only_layers || fixed) && lane.role == LaneRole::thread;
       if (!shared || has_own_work)
         on(lanes, side).push_back(lane);
-      else if (!state_.only_layers)
+      else if (!state_.mode.only_layers)
         on(workers, side).push_back(lane);
     }
   }
   auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes, race);
   // Trainers that take their work from a common store are compared by what was done, not by lane.
   state_.totals.work_moved = !fixed && has_moved_work(state_.runs, state_.ranks, pairs, workers);
-  if (state_.totals.work_moved && !state_.only_layers)
+  if (state_.totals.work_moved && !state_.mode.only_layers)
     std::erase_if(pairs, [&](const Both<std::optional<Lane>>& pair) {
       if ((pair.reference ? *pair.reference : *pair.candidate).role != LaneRole::trainer)
         return false;
@@ -118,7 +118,7 @@ void RankComparison::pair_lanes() {
     if ((known ? *known : *lane->walk().lane(Side::candidate)).role == LaneRole::trainer)
       trainers_.push_back({lane.get(), {}});
   }
-  state_.lanes_run_apart = trainers_.size() > 1 || workers_ != nullptr;
+  state_.mode.lanes_run_apart = trainers_.size() > 1 || workers_ != nullptr;
 }
 
 bool RankComparison::is_trainer(const LaneComparison& lane) const {
@@ -267,18 +267,18 @@ void RankComparison::run() {
     while (advance(trainer)) {
     }
   RunEvidence& evidence = state_.totals.evidence;
-  if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
-  evidence.gradients = state_.accumulations.of_one_run();
-  evidence.models = model_differences(state_.models);
-  for (Record& record : state_.book.records()) name_tensors(state_.models, record);
-  state_.totals.coverage.roots = std::max(state_.models.reference.count_with_tensors(),
-                                          state_.models.candidate.count_with_tensors());
-  for (const Source& source : state_.layers.parameters.why_each())
+  if (!evidence.accumulation) evidence.accumulation = state_.program.accumulations.other();
+  evidence.gradients = state_.program.accumulations.of_one_run();
+  evidence.models = model_differences(state_.program.models);
+  for (Record& record : state_.book.records()) name_tensors(state_.program.models, record);
+  state_.totals.coverage.roots = std::max(state_.program.models.reference.count_with_tensors(),
+                                          state_.program.models.candidate.count_with_tensors());
+  for (const Source& source : state_.ledger.layers.parameters.why_each())
     state_.book.make_diverging(source);
   if (workers_) {
     workers_->finish();
-    state_.draws_race = state_.draws_race && !workers_->feeds_others();
-    if (!state_.only_layers)
+    state_.random.race = state_.random.race && !workers_->feeds_others();
+    if (!state_.mode.only_layers)
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
@@ -286,11 +286,12 @@ void RankComparison::run() {
     unseen_.push_back(fmt::format("so it is with later steps at {}",
                                   core::counted(said_of_steps_ - kMostSaidOfSteps, "more place")));
   // Who takes which task may change what stands beside them, too.
-  if (state_.lanes_run_apart && state_.book.diverges() &&
+  if (state_.mode.lanes_run_apart && state_.book.diverges() &&
       has_main_taken_others(state_.runs, state_.ranks))
     state_.totals.work_moved = true;
-  state_.totals.outcomes.raced = state_.totals.outcomes.raced || state_.draws_race;
-  if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);
+  state_.totals.outcomes.raced = state_.totals.outcomes.raced || state_.random.race;
+  if (!state_.mode.only_layers && !state_.mode.lanes_run_apart)
+    state_.memory.absorption.absorb(state_.book);
   if (!shares_no_step()) OutcomeJudge(state_).judge();
 }
 
@@ -374,9 +375,9 @@ void RankComparison::compare_extra_steps(std::int64_t step, Side side, std::int6
 void RankComparison::compare_step(const StepsToCompare& steps) {
   const std::int64_t step = steps.first.reference;
   state_.judge.begin_step(step);
-  state_.layers.begin_step();
-  state_.accumulations.begin_step(step);
-  for (const Side side : kSides) on(state_.otherwise, side).begin_step();
+  state_.ledger.layers.begin_step();
+  state_.program.accumulations.begin_step(step);
+  for (const Side side : kSides) on(state_.partners.otherwise_computed, side).begin_step();
   if (workers_) workers_->read(steps.last.reference, steps.last.candidate);
   for (const auto& lane : lanes_)
     if (!is_trainer(*lane)) lane->begin_steps(steps, forward_ids());
@@ -391,9 +392,9 @@ void RankComparison::compare_step(const StepsToCompare& steps) {
   for (const auto& lane : lanes_) {
     if (is_trainer(*lane)) continue;
     // Layers do not say what an optimizer has read: gradients come from all other lanes.
-    while (state_.only_layers && !lane->comes_to_update() && lane->advance(order)) {
+    while (state_.mode.only_layers && !lane->comes_to_update() && lane->advance(order)) {
     }
-    if (state_.only_layers && lane->comes_to_update())
+    if (state_.mode.only_layers && lane->comes_to_update())
       for (const auto& other : lanes_)
         if (other != lane && !is_trainer(*other)) finish(*other);
     finish(*lane);
@@ -405,7 +406,7 @@ void RankComparison::compare_step(const StepsToCompare& steps) {
                steps.last.reference &&
            advance(trainer)) {
     }
-  state_.accumulations.end_step(state_.runs, state_.ranks);
+  state_.program.accumulations.end_step(state_.runs, state_.ranks);
   for (const Side side : kSides) on(state_.ledger.memory, side).purge(steps.last.reference);
 }
 
@@ -450,7 +451,7 @@ void RankComparison::end_with_extra_steps(Side side) {
   bool entered = unrecorded || state_.totals.coverage.aligned == 0 ||
                  !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();
-  if (!entered) state_.longer = side;
+  if (!entered) state_.mode.longer = side;
   std::uint64_t& steps = on(extra_steps_, side);
   while (const auto next = next_step()) {
     ++steps;
@@ -461,7 +462,7 @@ void RankComparison::end_with_extra_steps(Side side) {
     }
     pass_over(side, next->step);
   }
-  if (state_.longer) {  // for longer than it was recorded, perhaps
+  if (state_.mode.longer) {  // for longer than it was recorded, perhaps
     const std::int64_t begins = side == Side::reference ? first->step : to_candidate(first->step);
     const std::uint64_t begun = on(state_.runs, side)->info().steps_in_run;
     steps = std::max(steps, begun - std::min(begun, static_cast<std::uint64_t>(begins)));

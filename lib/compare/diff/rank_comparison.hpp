@@ -26,7 +26,7 @@ class RankComparison {
   /// Steps that only one run has, after the other has ended.
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// All else being equal, one run has steps after the other's end.
-  [[nodiscard]] bool is_longer() const noexcept { return state_.longer.has_value(); }
+  [[nodiscard]] bool is_longer() const noexcept { return state_.mode.longer.has_value(); }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
   /// What could not be compared, in words.

@@ -13,16 +13,15 @@
 #include "compare/align/window_cut.hpp"
 #include "compare/diff/absorption.hpp"
 #include "compare/diff/accumulations.hpp"
-#include "compare/diff/alone_memory.hpp"
 #include "compare/diff/finding_book.hpp"
-#include "compare/diff/last_options.hpp"
-#include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
 #include "compare/diff/lone_copies.hpp"
-#include "compare/diff/lone_gradients.hpp"
-#include "compare/diff/numbers_read.hpp"
 #include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
+#include "compare/diff/outcomes/last_options.hpp"
+#include "compare/diff/outcomes/lone_gradients.hpp"
+#include "compare/diff/outcomes/numbers_read.hpp"
 #include "compare/diff/own_draws.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/measure/value_judge.hpp"
@@ -152,6 +151,62 @@ struct SavedAlone {
   Source source;
 };
 
+/// How the runs of a rank are compared.
+struct Mode {
+  bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
+  bool injected = false;     ///< recording gave a run values of another one
+  /// Several trainers, or threads that share work: they are not compared in the order in which they
+  /// ran.
+  bool lanes_run_apart = false;
+  std::optional<Side> longer;  ///< the run that merely goes on where the other one has ended
+  WindowLimits windows;
+};
+
+/// Memory that one run alone has made, changed or freed, that nothing has filled, or that differs.
+struct DifferingMemory {
+  Both<AloneMemory> alone;
+  Both<LoneGradients> gradients;
+  Absorption absorption;
+  Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
+  /// Storages that no op has filled, with different bytes when an op handed them back, and that no
+  /// op has computed with since.
+  Both<std::unordered_set<std::uint64_t>> handed_back;
+  /// Storages of which an op of one run alone saw that they had changed outside of recorded ops.
+  Both<std::unordered_set<std::uint64_t>> seen_changed;
+  Both<std::vector<Freed>> freed;
+};
+
+/// Random numbers that the runs draw.
+struct Draws {
+  RngTracker rng;
+  OwnDraws own_draws;
+  bool race = false;  ///< threads drew from one generator in another order
+};
+
+/// Which memory, parameters and ops of the runs are partners, beyond what a window shows.
+struct Partners {
+  StoragePairs storages;
+  StoragePairs made_equal;  ///< of these, what was made with equal content
+  LoneCopies copies;
+  /// Memory of the reference that an op has read, and its partner memory that is not its partner,
+  /// by the position of its last write: the runs have only made them in another order.
+  std::map<std::uint64_t, std::uint64_t> read_as_partners;
+  OtherParameters other_parameters;
+  Both<OtherwiseComputed> otherwise_computed;
+};
+
+/// What the programs set, read and save from step to step.
+struct ProgramState {
+  OptionKeys option_keys;
+  LastOptions last_options;
+  Accumulations accumulations;
+  Both<ShownModels> models;
+  Both<DataReads> data_reads;
+  NumbersRead numbers_read;
+  Both<std::vector<SavedAlone>> saved_alone;
+  History history;
+};
+
 /// What the lanes of one rank share while they are compared.
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
@@ -163,7 +218,7 @@ struct RankState {
         book(findings),
         totals(sums),
         judge(value_judge),
-        own_draws(runs, ranks) {}
+        random{.rng = {}, .own_draws = OwnDraws(runs, ranks)} {}
 
   Both<const Run*> runs;
   Both<std::uint32_t> ranks;
@@ -171,47 +226,12 @@ struct RankState {
   FindingBook& book;
   Totals& totals;
   ValueJudge& judge;
-
+  Mode mode;
   Ledger ledger;
-  Both<AloneMemory> alone_memory;
-  Absorption absorption;
-  std::optional<Side> longer;  ///< the run that merely goes on where the other one has ended
-  Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
-  /// Storages that no op has filled, with different bytes when an op handed them back, and that no
-  /// op has computed with since.
-  Both<std::unordered_set<std::uint64_t>> handed_back;
-  /// Storages of which an op of one run alone saw that they had changed outside of recorded ops.
-  Both<std::unordered_set<std::uint64_t>> seen_changed;
-  Both<std::vector<Freed>> freed;
-  Both<std::vector<SavedAlone>> saved_alone;
-  RngTracker rng;
-  OwnDraws own_draws;
-  NumbersRead numbers_read;
-  OptionKeys option_keys;
-  LastOptions last_options;
-  History history;
-  Accumulations accumulations;
-  Both<LoneGradients> lone_gradients;
-  Both<DataReads> data_reads;
-  Both<ShownModels> models;
-  OtherParameters other_parameters;
-  StoragePairs storages;
-  StoragePairs made_equal;  ///< of these, what was made with equal content
-  LoneCopies copies;
-  /// Memory of the reference that an op has read, and its partner memory that is not its partner,
-  /// by the position of its last write: the runs have only made them in another order.
-  std::map<std::uint64_t, std::uint64_t> read_as_partners;
-  Both<OtherwiseComputed> otherwise;
-  WindowLimits windows;
-  bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
-  LayerFlow layers;
-  std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
-  bool device_noted = false;
-  bool injected = false;  ///< recording gave a run values of another one
-  /// Several trainers, or threads that share work: they are not compared in the order in which they
-  /// ran.
-  bool lanes_run_apart = false;
-  bool draws_race = false;  ///< threads drew from one generator in another order
+  DifferingMemory memory;
+  Draws random;
+  Partners partners;
+  ProgramState program;
 };
 
 }  // namespace ulpscope::comparison

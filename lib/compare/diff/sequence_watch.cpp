@@ -16,7 +16,7 @@ constexpr std::size_t kEntriesAhead = 4096;
                                    const Judgement& judgement, const FindingBook& book) {
   if (!judgement.follows) return false;
   if (compute_nothing) return judgement.source && judgement.source->finding == alone.finding;
-  if (judgement.outcome == Outcome::found || !judgement.source) return true;
+  if (judgement.outcome == Judged::found || !judgement.source) return true;
   const Source& source = *judgement.source;
   const bool before = source.step != alone.step || source.order_event <= alone.order_event;
   return before && !book.was_harmless_before(alone);

@@ -9,7 +9,7 @@ namespace ulpscope::comparison {
 
 bool is_unit(const RankState& state, const Event& event) {
   if (event.kind == EventKind::op) return true;
-  return state.only_layers &&
+  return state.mode.only_layers &&
          (event.kind == EventKind::module || event.kind == EventKind::gradient ||
           event.kind == EventKind::optimizer);
 }

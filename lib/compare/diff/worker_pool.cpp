@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "compare/align/sequence_alignment.hpp"
 #include "compare/diff/explain/spread.hpp"
 #include "compare/diff/finding_writer.hpp"
-#include "compare/diff/numbers_read.hpp"
+#include "compare/diff/outcomes/numbers_read.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
@@ -35,10 +36,10 @@ constexpr std::size_t kWaitingOps = 65536;
 WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
     : state_(state),
       judge_(state),
-      jobs_(state.runs, state.ranks, lanes, state.only_layers,
+      jobs_(state.runs, state.ranks, lanes, state.mode.only_layers,
             [this](Side side, const WaitingJobs::Thread& thread, const HeldEvent& event) {
               if (event.event->op == kFreedParameters)
-                on(state_.freed, side).push_back({event, thread.lane});
+                on(state_.memory.freed, side).push_back({event, thread.lane});
             }),
       nothing_({}, true) {}
 
@@ -63,7 +64,7 @@ void WorkerPool::count_aligned(const JobOp& op) {
   ++totals.ops.reference;
   ++totals.ops.candidate;
   ++totals.aligned_ops;
-  state_.rng.drew_in_thread(*op.window, op.event, std::nullopt);
+  state_.random.rng.drew_in_thread(*op.window, op.event, std::nullopt);
   for (const Slot& slot : op.outer().slots) {
     if (!holds_digest(slot)) continue;
     ++totals.values;
@@ -84,7 +85,7 @@ void WorkerPool::made_elsewhere(Side side, EventPlace place) {
   samples_.note_taken(job);
   Coverage& coverage = state_.totals.coverage;
   for (const JobOp& op : job.ops) {
-    state_.rng.drew_in_thread(*op.window, op.event, side);
+    state_.random.rng.drew_in_thread(*op.window, op.event, side);
     (side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;
   }
@@ -220,8 +221,8 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, side);
-  state_.numbers_read.read_alone(side, op.outer());
-  AloneMemory& memory = on(state_.alone_memory, side);
+  state_.program.numbers_read.read_alone(side, op.outer());
+  AloneMemory& memory = on(state_.memory.alone, side);
   memory.read(*op.window, op.event, AloneMemory::Partner::none);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
@@ -234,7 +235,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
                        });
   };
   const Source source = explained ? *explained : enter();
-  state_.rng.drew_alone(side, *op.window, op.event, RngTracker::kNoLane, here.step, source);
+  state_.random.rng.drew_alone(side, *op.window, op.event, RngTracker::kNoLane, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     write_alone(state_, here, side, index, source);
   memory.changed(op.outer());
@@ -283,18 +284,32 @@ void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::
     }
 }
 
+/// A sample is what its ops make. What they write in place in memory that they have not made, the
+/// program held before, and the other run does not leave.
+void WorkerPool::note_made_ahead(Side side, const Event& event) {
+  std::set<std::uint64_t> given;
+  for (const Slot& slot : event.slots)
+    if (slot.role == Role::input) given.insert(slot.storage);
+  auto& made_ahead = on(state_.memory.made_ahead, side);
+  for (const Slot& slot : event.slots) {
+    if (slot.role == Role::output && !given.contains(slot.storage))
+      made_ahead.insert(slot.storage);
+    else if (writes(slot) && !made_ahead.contains(slot.storage))
+      on(state_.memory.alone, side).wrote(event);
+  }
+}
+
 void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
-  AloneMemory& memory = on(state_.alone_memory, job.side);
+  AloneMemory& memory = on(state_.memory.alone, job.side);
   for (const JobOp& op : job.ops) {
-    state_.rng.drew_in_thread(*op.window, op.event, job.side);
+    state_.random.rng.drew_in_thread(*op.window, op.event, job.side);
     if (is_sample) {
       for (std::uint32_t index = op.event; index < op.end(); ++index)
-        for (const Slot& slot : op.window->event(index).slots)
-          if (writes(slot)) on(state_.made_ahead, job.side).insert(slot.storage);
+        note_made_ahead(job.side, op.window->event(index));
     } else {
-      state_.numbers_read.read_alone(job.side, op.outer());
+      state_.program.numbers_read.read_alone(job.side, op.outer());
       memory.read(*op.window, op.event, AloneMemory::Partner::none);
       bool draws = false;
       for (std::uint32_t index = op.event; index < op.end(); ++index) {

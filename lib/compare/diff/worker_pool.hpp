@@ -69,6 +69,7 @@ class WorkerPool {
   void pair_by(const std::vector<std::pair<JobId, std::optional<std::uint64_t>>>& keys);
   void pair_trainings(const std::vector<Whole>& wholes, Course Whole::*course);
   void count_alone(const WorkerJob& job, bool is_sample = false);
+  void note_made_ahead(Side side, const Event& event);
   [[nodiscard]] Scene scene(const Both<const JobOp*>& ops, std::int64_t step,
                             std::int64_t candidate_step);
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "compare/diff/alone_memory.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "compare/model/rank_events.hpp"
 #include "compare/model/words.hpp"
 

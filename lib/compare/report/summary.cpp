@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "compare/diff/moved_generators.hpp"
+#include "compare/diff/outcomes/moved_generators.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/environment.hpp"
 #include "core/counts.hpp"

@@ -25,7 +25,7 @@ _of_others = itertools.count()
 
 def _key() -> str:
     """By which its hyperparameters are noted, empty where so many are that they are not: the order in which the main
-    thread uses them is the same in each run, that of other threads is not (lib/compare/diff/left_options.hpp)."""
+    thread uses them is the same in each run, that of other threads is not (lib/compare/diff/outcomes/left_options.hpp)."""
     of_main = threading.current_thread() is threading.main_thread()
     number = next(_of_main if of_main else _of_others)
     if number > _MOST_LEFT:

@@ -5,7 +5,7 @@ be times, which differ in each run: of those only the order is compared.
 `saved.file.N` is the digest of the keys of the N-th file that the main thread saves, `saved.file.N.numbers` its whole
 numbers and flags, `saved.file.N.others` its other numbers and digests of its texts, `saved.file.N.name` its name
 without folder and extension, `saved.file.N.path` the end of its path, `saved.file.N.tensors` how many of the events
-`torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/saved_files.hpp). Files of other threads
+`torch::save` it has, and `saved.keys.DIGEST` the keys, once (lib/compare/diff/outcomes/saved_files.hpp). Files of other threads
 are `saved.file.tN`."""
 
 import collections

@@ -1,4 +1,4 @@
-#include "compare/diff/alone_memory.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "compare/diff/saved_files.hpp"
+#include "compare/diff/outcomes/saved_files.hpp"
 
 #include <doctest/doctest.h>
 

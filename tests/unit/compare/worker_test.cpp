@@ -250,6 +250,22 @@ TEST_SUITE("workers") {
     CHECK(report.verdict == Verdict::inconclusive);
   }
 
+  TEST_CASE("what a thread that loads writes in place in what the program holds is no sample") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.lane(LaneRole::main, 0).step(0).phase(Phase::forward);
+      const Tensor image = run.op("aten::zeros").out(labelled("image"));
+      const Tensor held = run.op("aten::ones").out(labelled("held"));
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      run.op("aten::mul_").in(image).writes(image, labelled("scaled image"));
+      run.lane(LaneRole::main, 0).phase(Phase::forward);
+      run.op("aten::mm").in(image).out(labelled("y"));
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      if (changed) run.op("aten::mul_").in(held).writes(held, labelled("scaled"));
+      run.leaves({held});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("a draw that a thread makes beside its samples leaves its generator elsewhere") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});

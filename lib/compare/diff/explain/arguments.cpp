@@ -275,7 +275,8 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   const budget::Judged judged = judge_budget(ops, ops.at, ops.slots);
   const Source source = enter_finding(
       ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-      {.key = options.empty() ? key.value() : ops.state.option_keys.of(ops.scene, ops.at, options),
+      {.key = options.empty() ? key.value()
+                              : ops.state.program.option_keys.of(ops.scene, ops.at, options),
        .once_per_step = !one_setting && !picks,
        .any_place = updates || of_mode || is_constant || picks,
        .any_op = !options.empty()},
@@ -350,7 +351,7 @@ void explain_detached(OpPair& ops) {
       if (!source)
         source = ledger.find(differing::without_gradient(*without, storage, ops.scene.step));
       if (source) continue;
-      const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
+      const auto copy = ops.state.partners.copies.of_original(slot, ops.state.partners.storages);
       if (copy && copy->side == *without) source = copy->source;
     } else if (slot.role() != Role::input && source) {
       ledger.enter(differing::without_gradient(*without, storage, ops.scene.step), *source);

@@ -43,13 +43,13 @@ namespace {
   if (seeded.flags & event_flag::explicit_generator) return false;
   if (shares_work(*ops.scene.lanes.reference))
     return stream.drawn_beside_threads || is_side_by_side(ops);
-  return stream.drawn_by_threads || (ops.state.draws_race && is_side_by_side(ops));
+  return stream.drawn_by_threads || (ops.state.random.race && is_side_by_side(ops));
 }
 
 /// A draw that one run alone makes in another lane has moved the generator: threads that take
 /// turns, each with work of its own.
 [[nodiscard]] bool moved_elsewhere(const OpPair& ops, const RngTracker::Stream& stream) {
-  return stream.drawn_alone && is_kept(stream.drawn_alone->finding) && !ops.state.draws_race &&
+  return stream.drawn_alone && is_kept(stream.drawn_alone->finding) && !ops.state.random.race &&
          stream.drawn_in != RngTracker::kNoLane && stream.drawn_in != ops.scene.lanes.reference->id;
 }
 
@@ -90,7 +90,7 @@ void explain_draws(OpPair& ops) {
     const Event& b = candidate.event(pair.candidate);
     if (!(a.flags & b.flags & event_flag::seeded)) return;
     if (drew(a) && !shares_work(*ops.scene.lanes.reference))
-      ops.state.rng.stream(a).drawn_beside_threads = true;
+      ops.state.random.rng.stream(a).drawn_beside_threads = true;
     bool equal = a.rng.before == b.rng.before;
     // Another thread may draw between the look at the state and the draw.
     const bool known = is_known(a.rng) && is_known(b.rng);
@@ -100,7 +100,7 @@ void explain_draws(OpPair& ops) {
       equal = same_numbers.value_or(equal);
     }
     if (equal) {
-      ops.state.rng.in_step(a, b, ops.scene.lanes.reference->id, ops.scene.step);
+      ops.state.random.rng.in_step(a, b, ops.scene.lanes.reference->id, ops.scene.step);
       if (a.rng.after != b.rng.after) ops.uneven_draws.push_back(&a);
       return;
     }
@@ -123,7 +123,7 @@ void explain_draws(OpPair& ops) {
 
   ops.generator_differs = true;
   const Event& a = reference.event(shifted.reference);
-  RngTracker::Stream& stream = ops.state.rng.stream(a);
+  RngTracker::Stream& stream = ops.state.random.rng.stream(a);
   if (!stream.shifted) {
     const auto read = read_as_seed(ops, a, candidate.event(shifted.candidate));
     stream.shifted = read.has_value();
@@ -162,7 +162,7 @@ void explain_draws(OpPair& ops) {
 
 void shift_streams(OpPair& ops) {
   for (const Event* seeded : ops.uneven_draws) {
-    RngTracker::Stream& stream = ops.state.rng.stream(*seeded);
+    RngTracker::Stream& stream = ops.state.random.rng.stream(*seeded);
     stream.last_common_draw = event_words(*seeded, ops.scene.step) +
                               ", which took a different number of values in each run";
     if (!ops.why || ops.why->finding == kNoFinding) continue;

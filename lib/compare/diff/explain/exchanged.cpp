@@ -20,7 +20,7 @@ void explain_exchanged(OpPair& ops) {
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() != Role::input || slot.match == Match::equal ||
         slot.match == Match::one_sided || either(slot, kUnknown) || ops.reason_of_part(slot) ||
-        ops.state.copies.of_original(slot, ops.state.storages))
+        ops.state.partners.copies.of_original(slot, ops.state.partners.storages))
       continue;
     const bool differs = ops.reason_of(slot).has_value();
     differ = differ || differs;
@@ -59,17 +59,17 @@ void explain_other_parameters(OpPair& ops) {
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() != Role::input || slot.match != Match::equal ||
         !both(slot, slot_flag::parameter) ||
-        !ops.state.other_parameters.are_two(ops.event(Side::reference).root, slot.reference->name,
-                                            slot.candidate->name))
+        !ops.state.partners.other_parameters.are_two(ops.event(Side::reference).root,
+                                                     slot.reference->name, slot.candidate->name))
       continue;
-    ops.state.other_parameters.given(ops.event(Side::reference).root, slot.reference->name,
-                                     slot.candidate->name);
+    ops.state.partners.other_parameters.given(ops.event(Side::reference).root, slot.reference->name,
+                                              slot.candidate->name);
     slots.push_back(&slot);
     given.push_back({tensor_name(*slot.owner, *slot.reference), std::string(slot.reference->name),
                      std::string(slot.candidate->name)});
   }
   if (given.empty()) return;
-  ops.state.other_parameters.found(
+  ops.state.partners.other_parameters.found(
       enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
                     {.key = inputs_key(slots), .harmless = true}, [&](Record& record) {
                       record.finding.diverges = false;

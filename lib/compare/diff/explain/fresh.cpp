@@ -47,9 +47,10 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   const bool same_tensors = reads_the_same_reordered(ops);
   const bool no_matter = same_tensors && changes_nothing(ops);
   const auto options = other_options(ops.scene, ops.at);
-  const std::uint64_t key = !options.empty() ? ops.state.option_keys.of(ops.scene, ops.at, options)
-                            : other_model    ? 0
-                                             : inputs_key(others);
+  const std::uint64_t key = !options.empty()
+                                ? ops.state.program.option_keys.of(ops.scene, ops.at, options)
+                            : other_model ? 0
+                                          : inputs_key(others);
   const Source source =
       enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
                     {.key = key,

@@ -87,7 +87,7 @@ namespace {
 
 /// Why one run alone reads what an op has overwritten: that op writes a copy in the other run.
 [[nodiscard]] std::optional<Source> overwritten_original(OpPair& ops, const SlotPair& slot) {
-  const auto copy = ops.state.copies.of_original(slot, ops.state.storages);
+  const auto copy = ops.state.partners.copies.of_original(slot, ops.state.partners.storages);
   if (!copy || !copy->written || !is_kept(copy->source.finding) || either(slot, slot_flag::changed))
     return std::nullopt;
   Evidence& evidence = ops.state.book.records()[copy->source.finding].evidence;
@@ -137,7 +137,7 @@ namespace {
 
 /// Recording has given a run the value of a different call: nothing follows from it.
 [[nodiscard]] bool was_injected(const OpPair& ops, const SlotPair& slot) {
-  if (!ops.state.injected) return false;
+  if (!ops.state.mode.injected) return false;
   return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
     const Slot& one = *slot.of(side);
     const HeldEvent writer = find_event(*on(ops.scene.runs, side), on(ops.scene.ranks, side),

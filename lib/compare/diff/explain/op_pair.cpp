@@ -58,7 +58,7 @@ const Event& OpPair::event(Side side) const {
 }
 
 void OpPair::found(const Source& source) {
-  judgement.outcome = Outcome::found;
+  judgement.outcome = Judged::found;
   lane.last_source = source;
   lane.last_step = scene.step;
   if (!why) why = source;
@@ -68,7 +68,7 @@ void OpPair::propagated(const Source& source) {
   make_diverging(source);
   lane.last_source = source;
   lane.last_step = scene.step;
-  if (judgement.outcome == Outcome::equal) judgement.outcome = Outcome::propagated;
+  if (judgement.outcome == Judged::equal) judgement.outcome = Judged::propagated;
   if (!why) why = source;
 }
 
@@ -109,12 +109,12 @@ void OpPair::set_unused_memory_aside() {
   for (SlotPair& slot : slots) {
     if (slot.role() != Role::input || !was_compared(slot.match)) continue;
     const bool unfilled = slot.match == Match::differs && is_unfilled(slot);
-    if (!unfilled && state.handed_back.reference.empty()) continue;
+    if (!unfilled && state.memory.handed_back.reference.empty()) continue;
     const bool unused = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
       return only_hands_back(event(side), *slot.of(side));
     });
     for (const Side side : kSides)
-      if (!unused) on(state.handed_back, side).erase(slot.of(side)->storage);
+      if (!unused) on(state.memory.handed_back, side).erase(slot.of(side)->storage);
     if (!unused || !unfilled) continue;
     const bool of_tensor = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
       const auto factory = factory_of(scene, side, event(side), *slot.of(side));
@@ -122,7 +122,8 @@ void OpPair::set_unused_memory_aside() {
     });
     if (of_tensor) continue;
     slot.match = Match::uninitialised;
-    for (const Side side : kSides) on(state.handed_back, side).insert(slot.of(side)->storage);
+    for (const Side side : kSides)
+      on(state.memory.handed_back, side).insert(slot.of(side)->storage);
   }
 }
 
@@ -171,7 +172,7 @@ void OpPair::compare_inside() {
     }
     if (differs) inside_differing.push_back(pair);
     if (writes) add_inside_writes(inner_slots);
-    state.storages.passed(inner_slots);
+    state.partners.storages.passed(inner_slots);
   }
 }
 
@@ -179,7 +180,7 @@ void OpPair::note_computed_otherwise() {
   for (const Side side : kSides) {
     const Window& window = *on(scene.windows, side);
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-    on(state.otherwise, side)
+    on(state.partners.otherwise_computed, side)
         .add(on(scene.lanes, side)->id, window.event(index).position,
              window.event(window.end(index) - 1).position, event(Side::reference).position);
   }

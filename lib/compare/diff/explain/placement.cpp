@@ -20,12 +20,13 @@ void note_placement(OpPair& ops) {
     layout = layout || (left.sizes == right.sizes && left.strides != right.strides &&
                         left.layout == right.layout && !same_memory_order(left, right));
   }
-  device = device && !ops.state.device_noted;
-  layout = layout && std::find(ops.state.layout_noted.begin(), ops.state.layout_noted.end(),
-                               a.op) == ops.state.layout_noted.end();
+  device = device && !ops.state.ledger.device_noted;
+  layout = layout &&
+           std::find(ops.state.ledger.layout_noted.begin(), ops.state.ledger.layout_noted.end(),
+                     a.op) == ops.state.ledger.layout_noted.end();
   if (!device && !layout) return;
-  if (device) ops.state.device_noted = true;
-  if (layout) ops.state.layout_noted.emplace_back(a.op);
+  if (device) ops.state.ledger.device_noted = true;
+  if (layout) ops.state.ledger.layout_noted.emplace_back(a.op);
   enter_finding(ops.state, FindingKind::metadata, ops.scene, ops.at, ops.at,
                 {.key = KeyHash().add("placement").value(), .harmless = true}, [&](Record& record) {
                   record.finding.diverges = false;

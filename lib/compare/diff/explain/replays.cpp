@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "compare/diff/alone_memory.hpp"
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/explain/results.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "compare/measure/budget/replay_judge.hpp"
 #include "compare/model/hash.hpp"
 

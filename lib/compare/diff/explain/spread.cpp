@@ -1,6 +1,6 @@
 #include "compare/diff/explain/spread.hpp"
 
-#include "compare/diff/alone_memory.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
@@ -48,7 +48,7 @@ void spread(OpPair& ops) {
   const bool clean =
       ops.state.ledger.memory.reference.empty() && ops.state.ledger.memory.candidate.empty();
   // A value that was given is equal from here on, but another lane may have read it before.
-  if (!clean && !ops.state.injected)
+  if (!clean && !ops.state.mode.injected)
     for (const SlotPair& slot : ops.slots)
       if (slot.role() == Role::input && slot.match == Match::equal)
         spread_slot(ops, slot.reference, slot.candidate, slot.match);
@@ -83,7 +83,7 @@ void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
   const Event& op = on(scene.windows, side)->event(index);
   for (const Slot& slot : op.slots)
     if (writes(slot)) on(state.ledger.memory, side).taint(slot, alone, scene.step);
-  on(state.alone_memory, side).wrote(op);
+  on(state.memory.alone, side).wrote(op);
 }
 
 void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,

@@ -184,7 +184,7 @@ using Positions = std::unordered_set<std::uint64_t>;
     const Event& event = window.event(index);
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
     const EventPlace forward = forward_place(window, index);
-    const auto number = on(stretch.state.otherwise, side).find(forward);
+    const auto number = on(stretch.state.partners.otherwise_computed, side).find(forward);
     const bool belongs = number && replaced.contains(*number);
     // What its nodes pass on may be summed differently, and taken over, but not added to a gradient
     // that the other run has dropped.
@@ -193,7 +193,7 @@ using Positions = std::unordered_set<std::uint64_t>;
     if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
     if (accumulates(window, index) && added) return std::nullopt;
     // Of what is summed, a part may be equal in both runs.
-    bool tied = belongs || stretch.state.injected;
+    bool tied = belongs || stretch.state.mode.injected;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
       const auto why = on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
@@ -203,7 +203,7 @@ using Positions = std::unordered_set<std::uint64_t>;
     if (!tied) return std::nullopt;
     add_positions(window, index, on(before, side));
   }
-  if (!source && stretch.state.injected) return Source{};  // what differed was given
+  if (!source && stretch.state.mode.injected) return Source{};  // what differed was given
   return source;
 }
 
@@ -239,7 +239,7 @@ using Positions = std::unordered_set<std::uint64_t>;
   const bool follows_gradients =
       (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||
       event.phase == Phase::optimizer;
-  return follows_gradients ? stretch.state.other_parameters.first() : std::nullopt;
+  return follows_gradients ? stretch.state.partners.other_parameters.first() : std::nullopt;
 }
 
 /// Why one run alone has the gradients of all parameters that an op touches.
@@ -454,11 +454,11 @@ std::vector<Stretch::Alone> part_that_looks(const Stretch& stretch) {
   const bool of_one_run = std::all_of(units.begin(), units.end(), [&](const Stretch::Alone& one) {
     return one.side == units.front().side;
   });
-  if (!of_one_run || stretch.state.only_layers) return {};
+  if (!of_one_run || stretch.state.mode.only_layers) return {};
   ConnectedUnits connected(units);
   std::vector<bool> changes(units.size(), false);
   for (std::size_t k = 0; k < units.size(); ++k)
-    if (connected.changes_something(k, on(stretch.state.alone_memory, units[k].side)))
+    if (connected.changes_something(k, on(stretch.state.memory.alone, units[k].side)))
       changes[connected.part_of(k)] = true;
   std::vector<Stretch::Alone> looks;
   if (changes[connected.part_of(0)]) return looks;
@@ -492,7 +492,8 @@ StretchContents contents_of(const Stretch& stretch) {
     on(result.ops, side).emplace_back(event.op);
     result.compute_nothing =
         result.compute_nothing &&
-        (computes_nothing(event) || stretch.state.own_draws.are_made_by_other(side, window, index));
+        (computes_nothing(event) ||
+         stretch.state.random.own_draws.are_made_by_other(side, window, index));
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty())
@@ -517,7 +518,7 @@ StretchContents contents_of(const Stretch& stretch) {
 
 std::optional<StretchReason> explain_stretch(const Stretch& stretch) {
   for (const Explainer& explainer : kExplainers) {
-    if (explainer.of_ops && stretch.state.only_layers) continue;
+    if (explainer.of_ops && stretch.state.mode.only_layers) continue;
     if (auto source = explainer.explain(stretch))
       return StretchReason{*source, explainer.computed_otherwise, explainer.has_effect};
   }
@@ -545,7 +546,7 @@ std::optional<Source> why_of_backward(const Ledger& ledger, Side side, EventPlac
 const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state,
                                                           const LaneWalk& walk,
                                                           const Scene& scene) {
-  const std::size_t known = state.otherwise.reference.size();
+  const std::size_t known = state.partners.otherwise_computed.reference.size();
   if (generation_ == walk.generation() && known_ == known) return numbers_;
   generation_ = walk.generation();
   known_ = known;
@@ -558,7 +559,8 @@ const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     const Window& window = *on(scene.windows, side);
     if (!is_unit(state, window.event(index))) continue;
-    if (const auto number = on(state.otherwise, side).find(forward_place(window, index)))
+    if (const auto number =
+            on(state.partners.otherwise_computed, side).find(forward_place(window, index)))
       numbers_.insert(*number);
   }
   return numbers_;

@@ -68,7 +68,7 @@ std::optional<Source> UpdatesInLists::reason(RankState& state, const Scene& scen
     if (is_same_update(scene, steps)) {
       known->second = reads_differing(state, scene, steps);
       // What differed was given.
-      if (!known->second && state.injected) known->second = Source{};
+      if (!known->second && state.mode.injected) known->second = Source{};
     }
   }
   return known->second;

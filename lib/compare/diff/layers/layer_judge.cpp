@@ -90,11 +90,11 @@ const Event& LayerJudge::event(Side side) const {
   return on(scene_.windows, side)->event(side == Side::reference ? at_.reference : at_.candidate);
 }
 
-void LayerJudge::found() { judgement_.outcome = Outcome::found; }
+void LayerJudge::found() { judgement_.outcome = Judged::found; }
 
 Source LayerJudge::propagated(const Source& source) {
   state_.book.make_diverging(source);
-  if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
+  if (judgement_.outcome == Judged::equal) judgement_.outcome = Judged::propagated;
   return source;
 }
 

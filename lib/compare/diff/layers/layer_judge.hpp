@@ -17,7 +17,7 @@ namespace ulpscope::comparison {
 /// only if everything recorded before is equal.
 class LayerJudge {
  public:
-  explicit LayerJudge(RankState& state) : state_(state), flow_(state.layers) {}
+  explicit LayerJudge(RankState& state) : state_(state), flow_(state.ledger.layers) {}
 
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compare/diff/moved_generators.hpp"
-#include "compare/diff/noted_generators.hpp"
+#include "compare/diff/outcomes/moved_generators.hpp"
+#include "compare/diff/outcomes/noted_generators.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "compare/diff/saved_files.hpp"
+#include "compare/diff/outcomes/saved_files.hpp"
 #include "compare/diff/source.hpp"
 
 namespace ulpscope::comparison {

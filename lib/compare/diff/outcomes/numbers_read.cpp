@@ -1,4 +1,4 @@
-#include "compare/diff/numbers_read.hpp"
+#include "compare/diff/outcomes/numbers_read.hpp"
 
 #include <algorithm>
 

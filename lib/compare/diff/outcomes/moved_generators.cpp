@@ -1,4 +1,4 @@
-#include "compare/diff/moved_generators.hpp"
+#include "compare/diff/outcomes/moved_generators.hpp"
 
 #include <fmt/format.h>
 

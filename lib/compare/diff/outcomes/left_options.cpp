@@ -1,4 +1,4 @@
-#include "compare/diff/left_options.hpp"
+#include "compare/diff/outcomes/left_options.hpp"
 
 #include <algorithm>
 #include <compare>

@@ -1,4 +1,4 @@
-#include "compare/diff/noted_generators.hpp"
+#include "compare/diff/outcomes/noted_generators.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "compare/diff/saved_files.hpp"
+#include "compare/diff/outcomes/saved_files.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kFile = "saved.file.";
 constexpr std::string_view kArchive = "saved.archive.";
 constexpr std::string_view kKeys = "saved.keys.";
-constexpr std::string_view kNumbers = ".numbers";
+constexpr std::string_view kNumbersKey = ".numbers";
 constexpr std::string_view kOthers = ".others";
 constexpr std::string_view kName = ".name";
 constexpr std::string_view kPath = ".path";
@@ -80,12 +80,12 @@ struct Saved {
     if (key == kTensors)
       file.tensors = number_of(entry.value);
     else
-      (key == kName      ? file.name
-       : key == kPath    ? file.path
-       : key == kNumbers ? file.numbers
-       : key == kOthers  ? file.others
-       : key == kOrder   ? file.order
-                         : file.keys) = entry.value;
+      (key == kName         ? file.name
+       : key == kPath       ? file.path
+       : key == kNumbersKey ? file.numbers
+       : key == kOthers     ? file.others
+       : key == kOrder      ? file.order
+                            : file.keys) = entry.value;
     file.step = entry.step;
   }
   return saved;

@@ -1,10 +1,10 @@
-#include "compare/diff/unread_results.hpp"
+#include "compare/diff/outcomes/unread_results.hpp"
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
-#include "compare/diff/alone_memory.hpp"
+#include "compare/diff/outcomes/alone_memory.hpp"
 #include "compare/model/content.hpp"
 
 namespace ulpscope::comparison {
@@ -55,11 +55,12 @@ void add_uses(const Run& run, std::uint32_t rank, Uses& uses) {
 /// Of results that no op has read, and that were made of what no op with a partner reads since.
 [[nodiscard]] std::set<Content> contents_of_unread(const RankState& state, Side side,
                                                    const std::set<std::uint64_t>& left) {
-  const AloneMemory& alone = on(state.alone_memory, side);
+  const AloneMemory& alone = on(state.memory.alone, side);
   std::vector<AloneMemory::Unread> unread = alone.unread();
   Uses uses;
   std::erase_if(unread, [&](const AloneMemory::Unread& one) {
-    if (left.contains(one.storage) || on(state.made_ahead, side).contains(one.storage)) return true;
+    if (left.contains(one.storage) || on(state.memory.made_ahead, side).contains(one.storage))
+      return true;
     for (const std::uint64_t storage : one.sources)
       if (alone.reads(storage)) uses.emplace(storage, Use());
     return false;
@@ -82,8 +83,8 @@ void add_uses(const Run& run, std::uint32_t rank, Uses& uses) {
 std::uint64_t count_unread_results(const RankState& state, Side side,
                                    const std::set<std::uint64_t>& left) {
   std::set<Content> contents = contents_of_unread(state, side, left);
-  for (const LoneGradients::Gradient& gradient : on(state.lone_gradients, side).left())
-    if (on(state.alone_memory, side).is_unread(gradient.storage) &&
+  for (const LoneGradients::Gradient& gradient : on(state.memory.gradients, side).left())
+    if (on(state.memory.alone, side).is_unread(gradient.storage) &&
         !left.contains(gradient.storage))
       contents.insert(gradient.content);
   if (contents.empty()) return 0;

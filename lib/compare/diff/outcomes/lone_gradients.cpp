@@ -1,4 +1,4 @@
-#include "compare/diff/lone_gradients.hpp"
+#include "compare/diff/outcomes/lone_gradients.hpp"
 
 #include <algorithm>
 

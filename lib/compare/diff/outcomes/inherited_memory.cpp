@@ -1,4 +1,4 @@
-#include "compare/diff/inherited_memory.hpp"
+#include "compare/diff/outcomes/inherited_memory.hpp"
 
 namespace ulpscope::comparison {
 

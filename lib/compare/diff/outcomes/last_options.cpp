@@ -1,4 +1,4 @@
-#include "compare/diff/last_options.hpp"
+#include "compare/diff/outcomes/last_options.hpp"
 
 #include <fmt/format.h>
 
