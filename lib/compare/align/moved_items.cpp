@@ -20,15 +20,11 @@ namespace {
 /// It makes no tensor: the program gets a number, a file, or what it has given, as where it asks
 /// for a dtype that a tensor has already. An op in place gives it nothing.
 [[nodiscard]] bool only_passes_on(const Event& event) {
-  const auto is_given = [&](std::uint64_t storage) {
-    return std::ranges::any_of(event.slots, [&](const Slot& slot) {
-      return slot.role == Role::input && slot.storage == storage;
-    });
-  };
   const bool in_place = event.op.ends_with('_');
   return event.kind == EventKind::op && !(event.flags & event_flag::view) && !in_place &&
          std::ranges::all_of(event.slots, [&](const Slot& slot) {
-           return slot.role == Role::input || (slot.role == Role::output && is_given(slot.storage));
+           return slot.role == Role::input ||
+                  (slot.role == Role::output && is_given(event, slot.storage));
          });
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -287,12 +286,10 @@ void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::
 /// A sample is what its ops make. What they write in place in memory that they have not made, the
 /// program held before, and the other run does not leave.
 void WorkerPool::note_made_ahead(Side side, const Event& event) {
-  std::set<std::uint64_t> given;
-  for (const Slot& slot : event.slots)
-    if (slot.role == Role::input) given.insert(slot.storage);
   auto& made_ahead = on(state_.memory.made_ahead, side);
   for (const Slot& slot : event.slots) {
-    if (slot.role == Role::output && !given.contains(slot.storage))
+    if (slot.storage == kNone) continue;
+    if (slot.role == Role::output && !is_given(event, slot.storage))
       made_ahead.insert(slot.storage);
     else if (writes(slot) && !made_ahead.contains(slot.storage))
       on(state_.memory.alone, side).wrote(event);

@@ -64,6 +64,12 @@ template <class Wanted>
 
 bool gives_memory(const Event& event) noexcept { return event.op == "aten::set_"; }
 
+bool is_given(const Event& op, std::uint64_t storage) noexcept {
+  return std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& slot) {
+    return slot.role != Role::output && slot.storage == storage;
+  });
+}
+
 bool gives_number(const Event& op) {
   const std::vector<Argument> all = arguments(op);
   return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });

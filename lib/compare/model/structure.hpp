@@ -14,6 +14,9 @@ enum class Place : std::uint8_t { counts, ignored };
 /// size, come from others.
 [[nodiscard]] bool gives_memory(const Event& event) noexcept;
 
+/// The op is given this memory, to read it or to write there.
+[[nodiscard]] bool is_given(const Event& op, std::uint64_t storage) noexcept;
+
 /// The op returns a number to the program.
 [[nodiscard]] bool gives_number(const Event& op);
 

@@ -330,13 +330,6 @@ using Positions = std::unordered_set<std::uint64_t>;
   return of_data ? drawn : std::nullopt;
 }
 
-/// A result is memory that the op was given.
-[[nodiscard]] bool is_given(const Event& op, const Slot& result) {
-  return std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& given) {
-    return given.role != Role::output && given.storage == result.storage;
-  });
-}
-
 /// Units of one run, those in one part that read what others of it have made.
 class ConnectedUnits {
  public:
@@ -352,7 +345,7 @@ class ConnectedUnits {
         makers.emplace(event.position, k);
         for (const Slot& slot : event.slots) {
           if (slot.role == Role::output && !(slot.flags & slot_flag::view) &&
-              !is_given(event, slot))
+              !is_given(event, slot.storage))
             made_.insert(slot.storage);
           if (slot.role != Role::input) continue;
           if (const auto maker = makers.find(slot.writer); maker != makers.end())
@@ -474,7 +467,7 @@ bool computes_nothing(const Event& event) {
   for (const Slot& slot : event.slots) {
     if (slot.role == Role::input) continue;
     any = true;
-    const bool returns_given = slot.role == Role::output && is_given(event, slot);
+    const bool returns_given = slot.role == Role::output && is_given(event, slot.storage);
     if (!returns_given && !(slot.flags & (slot_flag::uninitialised | slot_flag::unproduced)))
       return false;
   }

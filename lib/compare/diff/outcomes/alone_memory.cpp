@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compare/model/extent.hpp"
+#include "compare/model/structure.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
@@ -65,11 +66,6 @@ std::vector<std::uint64_t> AloneMemory::adopted(bool diverge) const {
 }
 
 void AloneMemory::wrote(const Event& op) {
-  const auto is_given = [&](std::uint64_t storage) {
-    return std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& slot) {
-      return slot.role == Role::input && slot.storage == storage;
-    });
-  };
   if (facts::Op(op.op).has(facts::fact::adopts))
     for (const Slot& slot : op.slots)
       if (const auto known = made_.find(slot.storage); slot.index == 1 && known != made_.end())
@@ -81,7 +77,7 @@ void AloneMemory::wrote(const Event& op) {
     any_ = true;
     if (slot.storage == kNone) continue;
     const bool is_new = !made_.contains(slot.storage);
-    if (is_new && (slot.role != Role::output || is_given(slot.storage))) continue;
+    if (is_new && (slot.role != Role::output || is_given(op, slot.storage))) continue;
     if (is_new && made_.size() >= kKept) {
       overflowed_ = true;
       continue;

@@ -24,9 +24,9 @@ namespace {
 
 }  // namespace
 
-OutcomeJudge::OutcomeJudge(RankState& state)
-    : state_(state),
-      left_{outcomes_of(state, Side::reference), outcomes_of(state, Side::candidate)} {}
+OutcomeJudge::OutcomeJudge(RankState& state) : state_(state), lone_(state, left_) {
+  for (const Side side : kSides) on(left_, side) = outcomes_of(state, side);
+}
 
 void OutcomeJudge::judge() {
   // Of outcomes with equal contents, those that are known to differ from what the other run has at
@@ -41,18 +41,16 @@ void OutcomeJudge::judge() {
   OutcomeTotals& totals = state_.totals.outcomes;
   totals.exchanged += count_exchanged(state_, left_);
   take_partners_out();
-  LoneOutcomes lone(state_, left_);
   for (const Side side : kSides) {
     judge_rest(side);
-    lone.judge_changed(side);
-    lone.judge_adopted(side);
+    lone_.judge_changed(side);
+    lone_.judge_adopted(side);
     if (!state_.book.diverges())
       on(totals.unread, side) += count_unread_results(state_, side, on(left_, side).storages);
   }
-  const Noted both = noted();
-  for (const Side side : kSides) judge_saved_alone(state_, side, both);
+  for (const Side side : kSides) judge_saved_alone(state_, side);
   judge_default_generator(state_, ends());
-  judge_noted(both);
+  judge_noted();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.program.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.program.numbers_read.overflowed();
@@ -166,9 +164,8 @@ void OutcomeJudge::judge_shorter(Side side) {
     else
       ++totals.compared;
   }
-  LoneOutcomes lone(state_, left_);
-  lone.judge_changed(side);
-  lone.judge_adopted(side);
+  lone_.judge_changed(side);
+  lone_.judge_adopted(side);
 }
 
 /// What has no equal in the other run.
@@ -182,7 +179,7 @@ void OutcomeJudge::judge_rest(Side side) {
       if (is_kept_by_optimizer(slot) || (slot.flags & slot_flag::changed) ||
           (outcome.stands ? alone.is_uncompared(slot, state_.book.diverges())
                           : alone.is_unread(slot)))
-        LoneOutcomes(state_, left_).judge_made(side, outcome);
+        lone_.judge_made(side, outcome);
     } else if (is_unfilled(slot)) {
       ++totals.unfilled;
     } else if (!is_known(slot)) {
@@ -204,7 +201,7 @@ void OutcomeJudge::judge_changed(Side side, const Outcome& outcome) {
   const bool changed = (slot.flags & slot_flag::changed) ||
                        on(state_.memory.seen_changed, side).contains(slot.storage);
   if (partner == nullptr && !changed && on(state_.memory.alone, side).is_copy(slot))
-    return LoneOutcomes(state_, left_).judge_copy(side, outcome);
+    return lone_.judge_copy(side, outcome);
   // The result of an op that only one run has may since have been mistaken for what an earlier op
   // wrote.
   const bool out_of_order = state_.mode.lanes_run_apart && totals.touched_alone;
@@ -226,7 +223,7 @@ void OutcomeJudge::judge_reset_gradients(Side side) {
     const std::string_view parameter = parameter_of(name);
     const bool reset = parameter.empty() ? name.empty() && is_known(*outcome.slot)
                                          : on(left_, the_other(side)).standing.contains(parameter);
-    if (reset) LoneOutcomes(state_, left_).count(side, outcome);
+    if (reset) lone_.count(side, outcome);
   }
 }
 
@@ -236,22 +233,21 @@ void OutcomeJudge::judge_dropped_state(Side side) {
   for (const Outcome& outcome : on(left_, side).outcomes) {
     if (kept_by(outcome) != KeptBy::optimizer || !outcome.stands || outcome.alone) continue;
     const Outcome* const partner = partner_of(side, outcome);
-    if (partner == nullptr || kept_by(*partner) != KeptBy::optimizer)
-      LoneOutcomes(state_, left_).count(side, outcome);
+    if (partner == nullptr || kept_by(*partner) != KeptBy::optimizer) lone_.count(side, outcome);
   }
 }
 
 /// What is left beside memory counts where nothing else says that the runs diverge.
-void OutcomeJudge::judge_noted(const Noted& noted) {
+void OutcomeJudge::judge_noted() {
   if (ends().reference.event.event == nullptr || ends().candidate.event.event == nullptr) return;
-  const auto judge_unless_diverged = [&](const auto& judge_it) {
-    if (!state_.book.diverges()) judge_it();
-  };
-  judge_unless_diverged([&] { state_.program.last_options.blame(state_, noted); });
-  judge_unless_diverged([&] { judge_noted_generators(state_, noted, ends()); });
-  judge_unless_diverged([&] { judge_left_options(state_, noted, ends()); });
-  judge_unless_diverged([&] { judge_saved_files(state_, noted, ends()); });
-  judge_unless_diverged([&] { judge_last_files(state_, noted); });
+  if (state_.book.diverges()) return;
+  const Noted noted = noted_by(state_);
+  state_.program.last_options.blame(state_, noted);
+  if (state_.book.diverges()) return;
+  judge_noted_generators(state_, noted, ends());
+  if (!state_.book.diverges()) judge_left_options(state_, noted, ends());
+  if (!state_.book.diverges()) judge_saved_files(state_, noted, ends());
+  if (!state_.book.diverges()) judge_last_files(state_, noted);
 }
 
 /// A parameter or buffer that the other run held with other content when this one ended, and does
@@ -295,11 +291,6 @@ const Outcome* OutcomeJudge::partner_of(Side side, const Outcome& outcome) const
 
 std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) const {
   return reason_of(state_, side, outcome);
-}
-
-Noted OutcomeJudge::noted() const {
-  return {state_.runs.reference->environment(state_.ranks.reference),
-          state_.runs.candidate->environment(state_.ranks.candidate)};
 }
 
 /// The other run leaves it, too.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compare/diff/outcomes/enter_outcomes.hpp"
+#include "compare/diff/outcomes/lone_outcomes.hpp"
 #include "compare/diff/outcomes/run_outcomes.hpp"
-#include "compare/diff/outcomes/saved_files.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/side.hpp"
 
@@ -41,17 +41,17 @@ class OutcomeJudge {
   void judge_changed(Side side, const Outcome& outcome);
   void judge_reset_gradients(Side side);
   void judge_dropped_state(Side side);
-  void judge_noted(const Noted& noted);
+  void judge_noted();
   [[nodiscard]] bool held_otherwise(Side side, const Outcome& outcome) const;
   [[nodiscard]] bool is_from_before(Side side, const Outcome& outcome);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome) const;
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome) const;
-  [[nodiscard]] Noted noted() const;
   [[nodiscard]] bool both_leave(Side side, const Slot& slot) const;
   [[nodiscard]] OutcomePair ends() const { return {left_.reference.end, left_.candidate.end}; }
 
   RankState& state_;
   Both<RunOutcomes> left_;
+  LoneOutcomes lone_;
   /// Storages that were there before the steps that are compared, where those are shifted.
   Both<std::optional<std::set<std::uint64_t>>> storages_before_;
   std::vector<OutcomePair> unexplained_;

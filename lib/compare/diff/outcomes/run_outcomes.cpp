@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace ulpscope::comparison {
 namespace {
@@ -34,13 +35,13 @@ constexpr std::size_t kMostExchanged = 64;
   return last;
 }
 
-void keep(RunOutcomes& left, const Outcome& outcome) {
+void keep(RunOutcomes& left, Outcome outcome) {
   const Slot& slot = *outcome.slot;
-  left.outcomes.push_back(outcome);
   left.storages.insert(slot.storage);
   if (is_known(slot)) left.contents.insert(content_of(slot));
   if (is_unfilled(slot)) left.unfilled_contents.insert(content_of(slot));
   if (outcome.stands && is_state(slot)) left.standing.emplace(slot.name);
+  left.outcomes.push_back(std::move(outcome));
 }
 
 void read_lane(const RankState& state, Side side, const Lane& lane, RunOutcomes& left) {
@@ -60,16 +61,18 @@ void read_lane(const RankState& state, Side side, const Lane& lane, RunOutcomes&
       if (event.op == kEndOfTask && (is_before(event, last) || is_before(event, end))) continue;
       const bool ends = is_end(event.op);
       for (const Slot& slot : event.slots) {
-        const bool stands = ends && !(slot.flags & slot_flag::freed);
-        keep(left, {.event = {&event, block},
-                    .slot = &slot,
-                    .lane = lane,
-                    .stands = stands,
-                    .outlived = ends,
-                    .alone = on(state.memory.alone, side).made(slot)});
+        Outcome outcome;
+        outcome.event = {&event, block};
+        outcome.slot = &slot;
+        outcome.lane = lane;
+        outcome.stands = ends && !(slot.flags & slot_flag::freed);
+        outcome.outlived = ends;
+        outcome.alone = on(state.memory.alone, side).made(slot);
+        keep(left, std::move(outcome));
       }
-      if (ends && event.flags & event_flag::seeded)
-        left.end = {.event = {&event, block}, .lane = lane};
+      if (!ends || !(event.flags & event_flag::seeded)) continue;
+      left.end.event = {&event, block};
+      left.end.lane = lane;
     }
     if (last != kNone)
       for (std::size_t k = before; k < left.outcomes.size(); ++k) {

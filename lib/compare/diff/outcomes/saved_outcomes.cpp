@@ -107,12 +107,17 @@ void enter_at_save(RankState& state, const Both<std::optional<std::int64_t>>& st
 
 }  // namespace
 
-void judge_saved_alone(RankState& state, Side side, const Noted& noted) {
+Noted noted_by(const RankState& state) {
+  return {state.runs.reference->environment(state.ranks.reference),
+          state.runs.candidate->environment(state.ranks.candidate)};
+}
+
+void judge_saved_alone(RankState& state, Side side) {
   const auto& saved = on(state.program.saved_alone, side);
   if (saved.empty()) return;
   const Side other = the_other(side);
   const std::set<Content> others = saved_contents(state, other);
-  const bool same_keys = saved_same_keys(noted);
+  const bool same_keys = saved_same_keys(noted_by(state));
   for (const auto& [content, source] : saved) {
     if (!others.contains(content) && same_keys)
       blame(state, source, [&](Record& record) {

@@ -7,10 +7,13 @@
 
 namespace ulpscope::comparison {
 
+/// The settings of the rank in both runs.
+[[nodiscard]] Noted noted_by(const RankState& state);
+
 /// Tensors that one run saves at a place where the other one saves none. Where the other one has no
 /// such place, it may have saved the same less often. In files with the same keys a tensor that the
 /// other run never saves stands in the place of another one.
-void judge_saved_alone(RankState& state, Side side, const Noted& noted);
+void judge_saved_alone(RankState& state, Side side);
 
 /// An optimizer that both runs leave is set otherwise since its last step.
 /// @param ends where the runs end
